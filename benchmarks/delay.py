@@ -6,14 +6,12 @@ python -m benchmarks.delay PORT TARGET_PORT ROUND_TRIP_MS
 import asyncio
 import socket
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
 from metatide.stack.machine import LOOPBACK, free_port
 from metatide.stack.service import Launch, Service
-
-_CHUNK_BYTES = 1 << 16
+from tests.support.links import Link
 
 
 class DelayedPort(Service):
@@ -39,39 +37,8 @@ class DelayedPort(Service):
             return probe.connect_ex((LOOPBACK, self.port)) == 0
 
 
-async def _pass_on(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, delay_s: float
-) -> None:
-    """Writes what it reads, each piece `delay_s` later, in order."""
-    waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
-
-    async def write() -> None:
-        while True:
-            due, data = await waiting.get()
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            if not data:
-                return
-            writer.write(data)
-            await writer.drain()
-
-    writing = asyncio.create_task(write())
-    with suppress(ConnectionError):
-        while data := await reader.read(_CHUNK_BYTES):
-            waiting.put_nowait((time.monotonic() + delay_s, data))
-    waiting.put_nowait((time.monotonic() + delay_s, b""))
-    with suppress(ConnectionError):
-        await writing
-    writer.close()
-
-
 async def _serve(port: int, target_port: int, delay_s: float) -> None:
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        to_reader, to_writer = await asyncio.open_connection(LOOPBACK, target_port)
-        await asyncio.gather(
-            _pass_on(reader, to_writer, delay_s), _pass_on(to_reader, writer, delay_s)
-        )
-
-    server = await asyncio.start_server(connected, LOOPBACK, port)
+    server = await Link(port, target_port, delay_s).serve()
     await server.serve_forever()
 
 

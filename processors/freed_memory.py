@@ -1,17 +1,36 @@
-"""Gives memory that was freed back to the system."""
+"""How glibc keeps memory that was freed; both functions do nothing with another C library."""
 
 import ctypes
 from collections.abc import Callable
 from typing import Final
 
-_TRIM: Final[Callable[[int], int] | None] = getattr(ctypes.CDLL(None), "malloc_trim", None)
+_LIBRARY: Final = ctypes.CDLL(None)
+_TRIM: Final[Callable[[int], int] | None] = getattr(_LIBRARY, "malloc_trim", None)
+_OPTION: Final[Callable[[int, int], int] | None] = getattr(_LIBRARY, "mallopt", None)
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_THRESHOLD: Final = -3
+_LARGE_BYTES: Final = 1 << 20
+_TOP_BYTES_MAX: Final = 32 << 20
 
 
 def give_back_freed_memory() -> None:
-    """Gives back what is free in the heaps of glibc; does nothing with another C library.
+    """Gives back what is free in the heaps of glibc.
 
     Batches of records are taken by one thread and freed by another, which leaves heaps full of
     holes: glibc alone keeps them for good.
     """
     if _TRIM is not None:
         _TRIM(0)
+
+
+def map_large_blocks() -> None:
+    """Lets each large block be a mapping of its own, which goes back when it is freed.
+
+    glibc does so at first. After the first of 8 MB was freed, it takes all up to this size from
+    its heaps, where the next answers of another size find no room between those that live on: a
+    process held twice the bytes that are in flight. A fixed threshold also fixes the other one,
+    by which glibc would shrink a heap at each small change of its end.
+    """
+    if _OPTION is not None:
+        _OPTION(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+        _OPTION(_M_TRIM_THRESHOLD, _TOP_BYTES_MAX)

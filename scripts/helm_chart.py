@@ -41,7 +41,7 @@ BY_THE_CHART: Final = frozenset(
     }
 )
 """What templates or the image decide, since probes, ports and names rest on it."""
-OF_THE_STACK: Final = frozenset({"workers", "metastore"})
+OF_THE_STACK: Final = frozenset({"workers", "metastore", "secure"})
 """Keys of `metatide up`, which isn't for containers."""
 _IN_THE_IMAGE: Final = frozenset({"thrift.hive_java"})
 """A path, but of the image."""

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -166,13 +166,15 @@ class Stand:
 
 
 @contextmanager
-def standing(folder: Path, catalog: Catalog) -> Iterator[Stand]:
-    """Starts the database and the broker, and ends them."""
+def standing(
+    folder: Path, catalog: Catalog, settings: Mapping[str, str] = DATABASE
+) -> Iterator[Stand]:
+    """Starts the database, with these settings, and the broker, and ends them."""
     folder.mkdir(parents=True, exist_ok=True)
     # PostgreSQL runs as another user, who must be able to enter the folder.
     folder.chmod(0o711)
     ports = Ports(folder / "ports.json")
-    database = Postgres(folder / "postgres", ports, DATABASE)
+    database = Postgres(folder / "postgres", ports, settings)
     broker = Kafka(folder / "kafka", ports)
     with ExitStack() as stack:
         stack.enter_context(running(database, folder / "postgres.log"))

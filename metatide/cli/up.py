@@ -14,6 +14,7 @@ from metatide.stack import up
     "kafka.bootstrap_servers",
     "database.url",
     "metastore",
+    "secure",
     "http.port",
     "thrift.port",
     "upstream.url",
@@ -24,7 +25,8 @@ def command(effective: Effective) -> None:
     This includes Kafka and a PostgreSQL with the metastore's tables; --kafka and --database use
     yours instead, and --metastore adds a real Hive metastore on that database. With that metastore,
     or with yours (--upstream), workers also speak the metastore's Thrift interface at
-    --thrift-port. A process that dies is restarted.
+    --thrift-port. With --secure, clients log in there by tickets of Kerberos, whose key
+    distribution centre is started, too. A process that dies is restarted.
     """
     console = Console(highlight=False, soft_wrap=True)
     up.run(effective, lambda text: console.print(text, markup=False))

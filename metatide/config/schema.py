@@ -389,6 +389,14 @@ class Config(Section, frozen=True):
     metastore: Annotated[
         bool, key("Whether `metatide up` starts a real Hive 4.2 metastore.", option="--metastore")
     ] = False
+    secure: Annotated[
+        bool,
+        key(
+            "Whether clients of the workers of `metatide up`, and workers at its metastore, log in "
+            "by tickets of Kerberos, in a realm that it makes: to try that.",
+            option="--secure",
+        ),
+    ] = False
     kafka: Kafka = Kafka()
     database: Database = Database()
     upstream: Upstream = Upstream()

@@ -7,7 +7,18 @@ from confluent_kafka import KafkaException
 from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import MetatideError
-from metatide.doctor import connectors, database, expressions, java, kafka, log, metastore, partners
+from metatide.doctor import (
+    connectors,
+    database,
+    expressions,
+    java,
+    kafka,
+    kerberos,
+    log,
+    metastore,
+    partners,
+    thrift_logins,
+)
 from metatide.doctor.finding import Finding, Status, failed, unchecked
 from metatide.doctor.target import Target
 
@@ -42,6 +53,7 @@ CHECKS = (
     Check("notification log", log.complete, "schema"),
     Check("one transaction", metastore.one_transaction, "schema"),
     Check("connectors", connectors.publishing, "kafka topic"),
+    Check("metastore login", kerberos.at_metastore),
     Check("metastore", metastore.reachable),
     Check("impersonation", metastore.impersonation, "metastore"),
     Check("listener", metastore.listener, "metastore"),
@@ -49,6 +61,10 @@ CHECKS = (
     Check("log retention", metastore.retention, "metastore"),
     Check("default catalog", metastore.default_catalog, "metastore"),
     Check("authorization hooks", metastore.authorization, "metastore"),
+    Check("logins by Kerberos", kerberos.of_clients),
+    Check("logins by LDAP", thrift_logins.by_ldap),
+    Check("logins by JWT", thrift_logins.by_jwt),
+    Check("delegation tokens", thrift_logins.by_delegation_token),
     Check("expressions", expressions.readable),
     Check("workers' secret", partners.secret),
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hive.names import DEFAULT_CATALOG
 from metatide.config import Config
+from metatide.config.thrift import Thrift
 from metatide.config.upstream import Upstream
 from metatide.health import Thresholds
 from metatide.health.thresholds import thresholds
@@ -37,6 +38,8 @@ class Target:
     """Whether workers ask each other only if they have a secret."""
     workers_secret: Path | None = None
     """The file with the workers' secret."""
+    thrift: Thrift = field(default_factory=Thrift)
+    """How clients log in at the Thrift server."""
     hive_classpath: str | None = None
     """The class path of the Java process that reads expressions for the Thrift server."""
     hive_java: Path | None = None
@@ -66,6 +69,7 @@ def find_target(config: Config) -> Target:
         asks_metastore=config.thrift.authorization == "metastore",
         needs_workers_secret=needs_workers_secret(config),
         workers_secret=workers_secret(config),
+        thrift=config.thrift,
         hive_classpath=classpath,
         hive_java=java,
         needs_java=config.kafka.bootstrap_servers is None or config.metastore,

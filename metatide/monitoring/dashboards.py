@@ -193,6 +193,16 @@ OVERVIEW: Final = (
                 ],
                 "s",
             ),
+            Panel(
+                "Connections of the Thrift server",
+                [
+                    Query("sum(metatide_thrift_connections)", "of clients"),
+                    Query(
+                        "sum by (kind) (metatide_thrift_upstream_connections)",
+                        "to metastores: {{kind}}",
+                    ),
+                ],
+            ),
         ),
     ),
     Row(

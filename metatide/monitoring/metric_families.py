@@ -86,7 +86,7 @@ def _of_worker() -> Iterator[Collector]:
     health = judge((), Missing(1, 1, 1.0), Thresholds(), unheard_s=0.0)
     yield HealthMetrics(lambda: health, lambda: 0.0)
     yield DatabaseMetrics().registry
-    thrift = ThriftMetrics(lambda: 0, {"read": 1})
+    thrift = ThriftMetrics(lambda: 0, {"read": 1}, lambda: {"client": 1})
     method = thrift.of("get_table_req")
     method.answered(Source.CACHE, Reason.FRESH, 1.0)
     method.answered_by_metastore(Unable.FORM, 1.0)

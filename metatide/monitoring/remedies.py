@@ -58,6 +58,9 @@ SECTIONS: Final = (
             "aren't is in the worker's log. `thrift.hive_classpath` names the jars.",
             "metatide_thrift_connections": "Near `thrift.connections_max` clients are turned away: "
             "raise it or add workers.",
+            "metatide_thrift_upstream_connections": "`client` and `impersonated` follow the "
+            "clients that make relayed calls, at most `upstream.connections_per_user_max` for a "
+            "user; `worker` stays at a few.",
             "metatide_thrift_refused": "`upstream`: no metastore answers. Others: the worker's log "
             "names the client and what it did.",
             "metatide_thrift_logins": "Each is a connection, or a user of one over HTTP: many show "

@@ -105,7 +105,9 @@ def _own(
             context = SparkContext(conf=conf, gateway=gateway)
             if not is_local:
                 context.addPyFile(str(archive(Path(folder_name) / "metatide.zip")))
-            yield SparkSession(context)
+            spark = SparkSession(context)
+            _read_errors_of(gateway)
+            yield spark
         finally:
             _stop(gateway)
 
@@ -123,6 +125,22 @@ def _launch(conf: SparkConf, out: Any, log: LogFile) -> Any:
         raise MachineError(f"Spark doesn't start{log.last_words()}") from error
 
 
+def _read_errors_of(gateway: Any) -> None:
+    """Lets Spark's reader of errors read those of its own Java, and py4j's those of all others.
+
+    Spark puts its reader into py4j for every gateway of the process. Where a gateway's Java has no
+    Spark in it, an error of that Java can't be read then.
+    """
+    read_spark = py4j.java_gateway.get_return_value
+    client = gateway._gateway_client  # noqa: SLF001
+
+    def read(answer: str, gateway_client: Any, *more: Any) -> Any:
+        reader = read_spark if gateway_client is client else py4j.protocol.get_return_value
+        return reader(answer, gateway_client, *more)
+
+    py4j.java_gateway.get_return_value = read
+
+
 def _stop(gateway: Any) -> None:
     active = SparkContext._active_spark_context  # noqa: SLF001
     with suppress(Py4JError, OSError):
@@ -131,7 +149,6 @@ def _stop(gateway: Any) -> None:
         gateway.shutdown()
     # The next session of this process must start a Java of its own.
     SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
-    # Spark's own reader of errors takes part in each gateway, and fails without a context.
     py4j.java_gateway.get_return_value = py4j.protocol.get_return_value
     process = getattr(gateway, "proc", None)
     if process is not None:

@@ -16,7 +16,7 @@ from hive import listener, schema
 from hive.errors import InputError, MachineError
 from hive.reader.login import split_login
 from hive.urls import masked
-from metatide.stack import jars
+from metatide.stack import jars, java_kerberos
 from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
@@ -40,6 +40,7 @@ _CHORES = (
     f"{_STORE}.MaterializationsRebuildLockCleanerTask",
     f"{_STORE}.PartitionManagementTask",
 )
+DATABASE_TOKEN_STORE = f"{_STORE}.security.DBTokenStore"
 _PROBE_TIMEOUT_S = 1.0
 _HEAP = ("-Xms128m", "-Xmx768m")
 # CachedStore looks into classes of the JDK to estimate the size of the objects that it holds.
@@ -73,6 +74,35 @@ class Release:
 
 
 @dataclass(frozen=True)
+class Kerberos:
+    """How a metastore lets clients in by tickets and delegation tokens, which it issues."""
+
+    principal: str
+    keytab: Path
+    config: Path
+    """Kerberos' own, krb5.conf."""
+    hadoop: Mapping[str, str] = field(default_factory=dict)
+    """For Hadoop's core-site.xml."""
+
+    @property
+    def properties(self) -> dict[str, str]:
+        return {
+            "metastore.sasl.enabled": "true",
+            "metastore.kerberos.principal": self.principal,
+            "metastore.kerberos.keytab.file": str(self.keytab),
+            "hive.cluster.delegation.token.store.class": DATABASE_TOKEN_STORE,
+        }
+
+    @property
+    def java_options(self) -> tuple[str, ...]:
+        return (*java_kerberos.OPTIONS, f"-Djava.security.krb5.conf={self.config}")
+
+    @property
+    def core_site(self) -> dict[str, str]:
+        return {"hadoop.security.authentication": "kerberos", **self.hadoop}
+
+
+@dataclass(frozen=True)
 class Settings:
     """The settings of a metastore; instances that share a database also share the warehouse."""
 
@@ -81,6 +111,8 @@ class Settings:
     message_format: MessageFormat = "gzip"
     cached_store: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
+    host: str = LOOPBACK
+    kerberos: Kerberos | None = None
 
 
 def java_21() -> Path:
@@ -109,7 +141,7 @@ HIVE_4_2 = Release(schema.Version.V4_1, lambda: f"{jars.fetch('hive')}/*", java_
 class Metastore(Service):
     """One metastore, with its own files in `folder`."""
 
-    needs = ("postgres",)
+    needs = ("postgres", "krb5kdc")
     jar_sets = ("hive",)
     stop_timeout_s = 30.0
 
@@ -130,7 +162,7 @@ class Metastore(Service):
 
     @property
     def address(self) -> str:
-        return f"thrift://{LOOPBACK}:{self._port}"
+        return f"thrift://{self._settings.host}:{self._port}"
 
     def prepare(self) -> Launch:
         url = self._settings.database
@@ -142,6 +174,12 @@ class Metastore(Service):
         site.touch(mode=0o600)
         site.write_text(_xml(self._properties(url)))
         opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED]
+        kerberos, classes = self._settings.kerberos, self._release.class_path()
+        options: tuple[str, ...] = ()
+        if kerberos is not None:
+            options = kerberos.java_options
+            classes = f"{java_kerberos.classes()}:{classes}"
+            (self._folder / "core-site.xml").write_text(_xml(kerberos.core_site))
         argv = (
             str(self._release.java()),
             *_HEAP,
@@ -149,8 +187,9 @@ class Metastore(Service):
             "-XX:+ExitOnOutOfMemoryError",
             f"-Dlog4j2.configurationFile={self._folder / 'log4j2.properties'}",
             *opens,
+            *options,
             "-cp",
-            f"{self._folder}:{self._release.class_path()}",
+            f"{self._folder}:{classes}",
             f"{_STORE}.HiveMetaStore",
             "-p",
             str(self._port),
@@ -176,7 +215,7 @@ class Metastore(Service):
             "javax.jdo.option.ConnectionUserName": url.username or "",
             "javax.jdo.option.ConnectionPassword": url.password or "",
             "metastore.thrift.port": str(self._port),
-            "metastore.thrift.bind.host": LOOPBACK,
+            "metastore.thrift.bind.host": self._settings.host,
             "metastore.thrift.uris": "",
             "metastore.warehouse.dir": f"file:{warehouse / 'managed'}",
             "metastore.warehouse.external.dir": f"file:{warehouse / 'external'}",
@@ -201,6 +240,8 @@ class Metastore(Service):
                 "metastore.cached.rawstore.cache.update.frequency": "10s",
                 "metastore.cache.can.use.event": "true",
             }
+        if self._settings.kerberos is not None:
+            properties |= self._settings.kerberos.properties
         return {**properties, **self._release.properties, **self._settings.properties}
 
 

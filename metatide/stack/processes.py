@@ -6,14 +6,16 @@ from collections.abc import Mapping
 import httpx
 import sqlalchemy as sa
 
-from metatide.config import KEYS, Effective
+from metatide.config import KEYS, Config, Effective
 from metatide.stack.kafka import Kafka
+from metatide.stack.kdc import Kdc
 from metatide.stack.kept_secret import WORKERS_SECRET, keep_secret
 from metatide.stack.machine import ANY, LOOPBACK
-from metatide.stack.metastore import Metastore, own_classes
+from metatide.stack.metastore import Kerberos, Metastore, own_classes
 from metatide.stack.metastore import Settings as MetastoreSettings
 from metatide.stack.ports import Ports
 from metatide.stack.postgres import Postgres
+from metatide.stack.realm import HOST, REALM, SERVICE, WORKERS_NAME, Realm
 from metatide.stack.service import ALL_SECRETS, DATABASE_SECRETS, Launch, Service
 
 # Created once and without certificates, because loading them takes longer than the rest of a probe.
@@ -83,13 +85,12 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
         postgres = Postgres(config.data_dir / "postgres", ports)
         processes.append(postgres)
         url = postgres.url().render_as_string(hide_password=False)
+    realm = Realm(config.data_dir) if config.secure else None
+    if realm is not None:
+        processes.append(Kdc(realm.folder, ports, REALM, realm.keytabs))
     upstream: str | None = config.upstream.url
     if config.metastore:
-        metastore = Metastore(
-            config.data_dir / "metastore",
-            ports,
-            MetastoreSettings(sa.make_url(url), config.data_dir / "warehouse"),
-        )
+        metastore = _metastore(config, ports, sa.make_url(url), realm)
         processes.append(metastore)
         upstream = upstream or metastore.address
     port = config.http.port or ports.take("http")
@@ -102,13 +103,15 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
         "METATIDE_HTTP_PORT": str(port),
         "METATIDE_CONNECT_PORT": str(connect_port),
     }
+    if realm is not None:
+        settings |= _logins(config, realm)
     if upstream is not None:
         settings["METATIDE_UPSTREAM_URL"] = upstream
     if config.metastore and config.thrift.hive_classpath is None:
         classpath, java = own_classes()
         settings["METATIDE_THRIFT_HIVE_CLASSPATH"] = classpath
         settings["METATIDE_THRIFT_HIVE_JAVA"] = str(java)
-    speaks_thrift = upstream is not None or config.thrift.port is not None
+    speaks_thrift = upstream is not None or config.thrift.port is not None or config.secure
     folder = str(config.data_dir)
     connect = ("metatide", "connect", "--data-dir", folder)
     host = config.connect.host
@@ -134,16 +137,44 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
             own["METATIDE_THRIFT_PORT"] = str(thrift_port)
             if config.thrift.http_port is not None and number > 1:
                 own["METATIDE_THRIFT_HTTP_PORT"] = "0"
-            thrift_host = LOOPBACK if config.thrift.host == ANY else config.thrift.host
-            thrift = f"thrift://{thrift_host}:{thrift_port}"
+            thrift = f"thrift://{_thrift_host(config)}:{thrift_port}"
         host = config.worker.host
-        environment, needs = settings | own, ("kafka",)
+        environment, needs = settings | own, ("kafka", Kdc.name)
         processes.append(
             Ours(name, work, host, worker_port, environment, needs, scheme, thrift, ALL_SECRETS)
         )
     web = ("metatide.stack.web", folder)
     processes.append(Ours("http", web, config.http.host, port, without_images))
     return processes
+
+
+def _metastore(config: Config, ports: Ports, database: sa.URL, realm: Realm | None) -> Metastore:
+    folder, warehouse = config.data_dir / "metastore", config.data_dir / "warehouse"
+    if realm is None:
+        return Metastore(folder, ports, MetastoreSettings(database, warehouse))
+    # Workers act for their clients.
+    proxies = f"hadoop.proxyuser.{WORKERS_NAME}"
+    hadoop = {f"{proxies}.hosts": "*", f"{proxies}.users": "*"}
+    kerberos = Kerberos(SERVICE, realm.service, realm.clients, hadoop)
+    settings = MetastoreSettings(database, warehouse, host=HOST, kerberos=kerberos)
+    return Metastore(folder, ports, settings)
+
+
+def _logins(config: Config, realm: Realm) -> dict[str, str]:
+    """The environment by which workers check tickets, and show theirs."""
+    keys = {f"thrift.{name}": value for name, value in realm.thrift_settings().items()}
+    if config.metastore and config.upstream.url is None:
+        keys["thrift.delegation_tokens"] = "true"
+        keys |= {f"upstream.{name}": value for name, value in realm.upstream_settings().items()}
+    logins = {KEYS[name].variable: str(value) for name, value in keys.items()}
+    return {**realm.environment, **logins}
+
+
+def _thrift_host(config: Config) -> str:
+    """The host by which clients call workers."""
+    if config.secure:
+        return HOST
+    return LOOPBACK if config.thrift.host == ANY else config.thrift.host
 
 
 def as_environment(effective: Effective) -> dict[str, str]:

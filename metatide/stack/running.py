@@ -12,6 +12,8 @@ from metatide.config.kafka import Kafka
 from metatide.config.schema import Database
 from metatide.config.upstream import Upstream
 from metatide.config.values import DatabaseUrl, Secret, Servers, ThriftUrls
+from metatide.stack.kdc import Kdc
+from metatide.stack.realm import Realm
 from metatide.stack.state import StackState, StateFile
 
 
@@ -67,7 +69,9 @@ def upstream_of(config: Config) -> Upstream:
     address = _own_address(stack, "metastore") or stack.given.get("metastore")
     if address is None:
         return upstream
-    return msgspec.structs.replace(upstream, url=ThriftUrls(address))
+    is_secured = _own_address(stack, Kdc.name) is not None and runs_metastore(config)
+    logins = Realm(config.data_dir).upstream_settings() if is_secured else {}
+    return msgspec.structs.replace(upstream, url=ThriftUrls(address), **logins)
 
 
 def runs_metastore(config: Config) -> bool:

@@ -29,7 +29,12 @@ def child_environment(secrets: tuple[str, ...] = ()) -> dict[str, str]:
     }
 
 
-def run_tool(command: Sequence[str], purpose: str, user: str | None = None) -> None:
+def run_tool(
+    command: Sequence[str],
+    purpose: str,
+    user: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> None:
     """Runs a program to its end, without secrets; `purpose` begins the error if it fails."""
     done = subprocess.run(
         command,
@@ -38,7 +43,7 @@ def run_tool(command: Sequence[str], purpose: str, user: str | None = None) -> N
         check=False,
         process_group=0,
         cwd="/",
-        env=child_environment(),
+        env={**child_environment(), **(environment or {})},
         **as_user(user),
     )
     if done.returncode != 0:

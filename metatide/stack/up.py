@@ -13,14 +13,17 @@ from hive.errors import MachineError
 from hive.urls import masked
 from metatide.config import Config, Effective
 from metatide.data_folder import open_data_folder
+from metatide.metastores import require_gssapi
 from metatide.stack import database, jars
 from metatide.stack.java import find_java
 from metatide.stack.kafka import KafkaProbe
+from metatide.stack.kdc import require_programs
 from metatide.stack.machine import MIB, require_port, require_room
 from metatide.stack.ownership import end_orphans, owned
 from metatide.stack.ports import Ports
 from metatide.stack.postgres import let_through
 from metatide.stack.processes import Ours, services
+from metatide.stack.realm import Realm, require_free_choice
 from metatide.stack.service import Service
 from metatide.stack.state import ProcessState, StackState, StateFile
 from metatide.stack.supervisor import Say, Supervisor
@@ -61,6 +64,10 @@ def run(effective: Effective, say: Say) -> None:
 def _check(config: Config) -> None:
     """Reports problems of the machine before anything starts."""
     require_room(config.data_dir, ROOM_BYTES)
+    if config.secure:
+        require_free_choice(config)
+        require_programs()
+        require_gssapi("--secure")
     if config.http.port:
         require_port(config.http.port, "--http-port", config.http.host)
     if config.thrift.port:
@@ -96,7 +103,10 @@ async def _supervise(
         await _until_ready(address)
         say(f"ready in {time.monotonic() - began:.1f} s: {address} (Ctrl-C ends it)")
         if speakers:
-            say(f"clients of a metastore: hive.metastore.uris={','.join(speakers)}")
+            uris = ",".join(speakers)
+            say(f"clients of a metastore: hive.metastore.uris={uris}")
+            for line in Realm(config.data_dir).instructions(uris) if config.secure else ():
+                say(line)
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

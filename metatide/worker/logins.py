@@ -38,10 +38,7 @@ def mechanisms(
         )
     offered: dict[str, Mechanism] = {}
     if thrift.ldap_url is not None:
-        assert thrift.ldap_user_dn is not None
-        trusted = _trusted(thrift.ldap_ca, "thrift.ldap_ca")
-        directories = ldap.Directories(thrift.ldap_url.addresses, thrift.ldap_user_dn, trusted)
-        offered[plain.NAME] = plain.Plain(directories)
+        offered[plain.NAME] = plain.Plain(directories(thrift))
     if thrift.kerberos_principal is not None:
         offered["GSSAPI"] = _kerberos(thrift, advertised_host or socket.getfqdn())
         if thrift.delegation_tokens:
@@ -72,14 +69,27 @@ def http_settings(thrift: Thrift, logins: Mapping[str, Mechanism]) -> HttpSettin
     return HttpSettings("/" + thrift.http_path.strip("/"), schemes)
 
 
-def _bearer(thrift: Thrift, location: KeysLocation) -> Scheme:
+def directories(thrift: Thrift) -> ldap.Directories:
+    """The directories that check passwords."""
+    assert thrift.ldap_url is not None
+    assert thrift.ldap_user_dn is not None
+    certificates = trusted(thrift.ldap_ca, "thrift.ldap_ca")
+    return ldap.Directories(thrift.ldap_url.addresses, thrift.ldap_user_dn, certificates)
+
+
+def require_jwt() -> None:
+    """Raises InputError if the library for tokens of an issuer is missing."""
     if importlib.util.find_spec("jwt") is None or importlib.util.find_spec("cryptography") is None:
         raise InputError("thrift.jwt_keys needs the extra jwt: pip install 'metatide[jwt]'")
+
+
+def _bearer(thrift: Thrift, location: KeysLocation) -> Scheme:
+    require_jwt()
     from query_api.thrift.http_transport.bearer import Bearer
     from query_api.thrift.http_transport.key_set import KeyFile, KeyUrl
 
     return Bearer(
-        KeyUrl(location, _trusted(thrift.jwt_ca, "thrift.jwt_ca"))
+        KeyUrl(location, trusted(thrift.jwt_ca, "thrift.jwt_ca"))
         if location.is_url
         else KeyFile(Path(location)),
         issuer=thrift.jwt_issuer,
@@ -110,7 +120,8 @@ def _kerberos(thrift: Thrift, host: str) -> Mechanism:
     )
 
 
-def _trusted(ca: Path | None, name: str) -> ssl.SSLContext:
+def trusted(ca: Path | None, name: str) -> ssl.SSLContext:
+    """Whose certificates count, as the key of this name says. Raises InputError."""
     try:
         return ssl.create_default_context(cafile=ca)
     except OSError as error:

@@ -189,7 +189,9 @@ def _put_columns(
             put(work, state.loads, key, event, data, image.write_id, image.fields)
             continue
         delete(work, state.loads, key, event)
-        if complete or state.loads.open is not None:
+        # A load may have ended whose rows were read before this event and after it.
+        overlaps = state.loads.complete(work.head.floor) and not state.loads.knows(event)
+        if complete or overlaps or state.loads.open is not None:
             work.doubt_statistics(name, state, event, Doubt.MERGED)
 
 

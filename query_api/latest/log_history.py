@@ -22,6 +22,9 @@ class LogHistory:
     1. Each row is decoded once.
     2. When the database turns out to be older than an epoch's shards, or to have another history,
        the epoch is rewound for good: only an epoch that follows it is served again.
+    3. Rows beyond what any shard has applied prove nothing about the shards. When a restored
+       database has others in their place, they are forgotten: connectors that haven't published
+       them begin no epoch.
     """
 
     def __init__(self) -> None:
@@ -31,6 +34,9 @@ class LogHistory:
         self.former_names: dict[TableName, tuple[TableName, ...]] = {}
         """Former names of renamed tables, which rows may still use."""
         self._oldest = self._newest = 0
+        self._applied = (0, 0)
+        """The highest epoch of a shard, and the furthest event that a shard has applied in it."""
+
         self._applied_marks: AppliedMarks = lambda epoch: {}
 
     def follow(self, applied_marks: AppliedMarks) -> None:
@@ -50,6 +56,7 @@ class LogHistory:
         """Checks a shard's position: `applied` was reached before the read that showed `current`
         began.
         """
+        self._note_applied(epoch, applied)
         if current < applied:
             self._rewind(epoch)
 
@@ -58,21 +65,22 @@ class LogHistory:
         these events, and have others with their ids since.
         """
         marks = self._applied_marks(epoch)
+        self._note_applied(epoch, max(marks, default=0))
         for row in rows:
             mark = marks.get(row.event_id)
             if mark is not None and mark != row_mark(row):
                 self._rewind(epoch)
 
     def note(self, epoch: int, rows: Sequence[ThinRow]) -> list[tuple[int, RowEffects]]:
-        """The effects of these rows. One that differs from what was seen before proves another
-        history.
+        """The effects of these rows. One that differs from what was seen before, and that a shard
+        may have applied, proves another history.
         """
         if follows(epoch, self._epoch):
             self._epoch = epoch
-            self._rows.clear()
-            self._oldest = self._newest = 0
+            self._forget()
         if not rows:
             return []
+        self._compare(rows)
         noted = [(row.event_id, self._touched_by(row)) for row in rows]
         self._newest = max(self._newest, rows[-1].event_id)
         self._oldest = min(self._oldest or rows[0].event_id, rows[0].event_id)
@@ -86,15 +94,37 @@ class LogHistory:
         if not self.is_rewound(epoch):
             self._rewound = epoch
 
+    def _note_applied(self, epoch: int, event: int) -> None:
+        highest, furthest = self._applied
+        if epoch == highest:
+            self._applied = epoch, max(event, furthest)
+        elif follows(epoch, highest):
+            self._applied = epoch, event
+
+    def _forget(self) -> None:
+        self._rows.clear()
+        self._oldest = self._newest = 0
+
+    def _compare(self, rows: Sequence[ThinRow]) -> None:
+        """Compares rows with what was seen in their places before."""
+        for row in rows:
+            seen = self._rows.get(row.event_id)
+            if seen is not None and seen[0] != _mark_of(row):
+                if (self._epoch, row.event_id) <= self._applied:
+                    self._rewind(self._epoch)
+                self._forget()
+                return
+
     def _touched_by(self, row: ThinRow) -> RowEffects:
-        mark = (row.event_time, row.event_type, row.db_name, row.tbl_name)
         seen = self._rows.get(row.event_id)
         if seen is not None:
-            if seen[0] != mark:
-                self._rewind(self._epoch)
             return seen[1]
         if row.event_type in WITH_MESSAGE and not row.message:
             return EVERYTHING
         effects = effects_of(row)
-        self._rows[row.event_id] = mark, effects
+        self._rows[row.event_id] = _mark_of(row), effects
         return effects
+
+
+def _mark_of(row: ThinRow) -> _Mark:
+    return row.event_time, row.event_type, row.db_name, row.tbl_name

@@ -53,9 +53,14 @@ class Metrics(Collector):
     """The figures of one server."""
 
     def __init__(
-        self, connections: Callable[[], int], expressions: Mapping[str, int] | None = None
+        self,
+        connections: Callable[[], int],
+        expressions: Mapping[str, int] | None = None,
+        upstream_connections: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
+        """`upstream_connections` gives the number of connections to metastores by kind."""
         self._connections = connections
+        self._upstream_connections = upstream_connections
         self._expressions = {} if expressions is None else expressions
         self._methods: dict[str, MethodFigures] = {}
         self.refused: Counts[str] = Counts()
@@ -122,6 +127,14 @@ class Metrics(Collector):
         yield GaugeMetricFamily(
             "metatide_thrift_connections", "Connections of clients", self._connections()
         )
+        upstream = GaugeMetricFamily(
+            "metatide_thrift_upstream_connections",
+            "Connections to metastores, by for whom they are",
+            labels=("kind",),
+        )
+        for kind, count in self._upstream_connections().items():
+            upstream.add_metric((kind,), count)
+        yield upstream
         refused = CounterMetricFamily(
             "metatide_thrift_refused", "Connections that were ended, by reason", labels=("reason",)
         )

@@ -66,8 +66,10 @@ class ThriftServer:
         settings = settings or ThriftSettings()
         self._host = host
         self._connections: set[Accepted] = set()
-        metrics = Metrics(lambda: len(self._connections), expressions)
         upstreams = Upstreams(upstream or UpstreamSettings())
+        metrics = Metrics(
+            lambda: len(self._connections), expressions, lambda: upstreams.connections
+        )
         self._budget = backend.in_flight
         self._hub = Hub(
             settings,

@@ -3,9 +3,10 @@
 import asyncio
 import random
 import ssl
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Final, NamedTuple, Protocol
+from weakref import WeakSet
 
 import msgspec
 import structlog
@@ -30,6 +31,14 @@ NOBODY: Final = "anonymous"
 """Who calls over HTTP, where each call must name a user: the worker, and clients who don't say."""
 AVOIDED_S: Final = 5.0
 """For this long, a metastore that didn't answer is tried only after the others."""
+
+OF_WORKER: Final = "worker"
+OF_CLIENTS: Final = "client"
+IMPERSONATED: Final = "impersonated"
+KINDS: Final = (OF_WORKER, OF_CLIENTS, IMPERSONATED)
+"""For whom connections are: the worker itself, a client, or a client as whose user they are logged
+in.
+"""
 
 log = structlog.get_logger(__name__)
 
@@ -87,10 +96,16 @@ class Upstreams:
         self.settings = settings
         self._failed: dict[Address, float] = {}
         self._impersonation = Impersonation(self._new_token)
+        self._links: Mapping[str, WeakSet[Link]] = {kind: WeakSet() for kind in KINDS}
 
     @property
     def count(self) -> int:
         return len(self.settings.addresses)
+
+    @property
+    def connections(self) -> dict[str, int]:
+        """The number of open connections by kind."""
+        return {kind: sum(link.usable for link in links) for kind, links in self._links.items()}
 
     async def open(self, introduction: Introduction = OWN) -> Link:
         """Opens a connection for a client, or for the worker itself; raises UpstreamError if no
@@ -117,10 +132,17 @@ class Upstreams:
                 failures.append(f"{shown(address)}: {why}")
                 continue
             self._failed.pop(address, None)
+            self._links[self._kind_of(introduction)].add(link)
             return link
         if not failures:
             raise UpstreamError("no metastore to relay to is configured (upstream.url)")
         raise UpstreamError(f"no metastore answers: {'; '.join(failures)}")
+
+    def _kind_of(self, introduction: Introduction) -> str:
+        if introduction is OWN:
+            return OF_WORKER
+        settings = self.settings
+        return IMPERSONATED if settings.login and settings.impersonates else OF_CLIENTS
 
     async def open_unproved(self) -> tuple[Peer, asyncio.Transport]:
         """A connection to a metastore on which nothing was said; raises UpstreamError."""

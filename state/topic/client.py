@@ -1,10 +1,11 @@
 """Asks the brokers about a topic: its id, its partitions and their offsets."""
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from hive.errors import TopicError
 from state.topic.description import Topic
@@ -28,7 +29,11 @@ class TopicClient:
         self._servers = servers
         self._name = name
         self._security = security or {}
-        self._admin = admin_client(servers, self._security)
+
+    @cached_property
+    def _admin(self) -> AdminClient:
+        # Not before it is needed: a ticket may not be had yet, which a later attempt may change.
+        return admin_client(self._servers, self._security)
 
     def describe(self) -> Topic:
         """Describes the topic, or raises if it doesn't exist."""

@@ -37,16 +37,17 @@ def hold_ticket(principal: str, keytab: str) -> None:
         if (principal, keytab) in _held:
             return
         folder = mkdtemp(prefix="metatide-kafka-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
         tickets = f"FILE:{Path(folder, 'tickets')}"
         try:
             name = gssapi.Name(principal, gssapi.NameType.kerberos_principal)
             store = {"client_keytab": f"FILE:{keytab}", "ccache": tickets}
             gssapi.Credentials(name=name, usage="initiate", store=store)
         except GSSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
             why = "; ".join(error.get_all_statuses(error.min_code, False))
             raise TopicError(
                 f"kafka.sasl_kerberos_keytab {keytab} gets no ticket for {principal}: {why}"
             ) from None
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
         os.environ.update({_KEYTAB: f"FILE:{keytab}", _TICKETS: tickets})
         _held.add((principal, keytab))

@@ -50,6 +50,8 @@ def test_a_field_that_kubernetes_does_not_know_is_found(schemas: Path) -> None:
         ({"config": {"database": {"url": "postgresql://a:b@c:1/d"}}}, "config.database.url"),
         ({"config": {"worker": {"port": 9000}}}, "port is not allowed"),
         ({"config": {"thrift": {"port": 8080}}}, "config.thrift.port"),
+        ({"config": {"thrift": {"http_port": 8080}}}, "config.thrift.http_port"),
+        ({"config": {"thrift": {"port": 90, "http_port": 90}}}, "give each a port of its own"),
         ({"files": {"reads.tls_key": {"secret": "a"}}}, "key is required"),
         ({"files": {"database.url": {"secret": "a", "key": "b"}}}, "database.url is not allowed"),
         (

@@ -15,7 +15,7 @@ from tests.deploy.helm import CHART, EXAMPLES, ROOT, Object, rendered
 
 pytestmark = pytest.mark.helm
 
-OF_THE_STACK = {"workers", "metastore"}
+OF_THE_STACK = {"workers", "metastore", "secure"}
 """Keys of `metatide up`, which isn't for containers."""
 KERBEROS = {f"upstream.kerberos_{name}" for name in ("principal", "login", "keytab")}
 EXCLUDED = (
@@ -25,7 +25,9 @@ EXCLUDED = (
 )
 """What is left out in turn, because keys exclude each other."""
 MOUNTED = "/etc/metatide/files"
-TEXTS = {
+VALUES: dict[str, Any] = {
+    "thrift.port": 9083,
+    "thrift.http_port": 9084,
     "kafka.bootstrap_servers": "kafka-a:9092,kafka-b:9092",
     "kafka.security_protocol": "sasl_ssl",
     "kafka.sasl_mechanism": "OAUTHBEARER",
@@ -51,8 +53,8 @@ def samples() -> Iterator[tuple[str, str, Any]]:
     for section, keys in SCHEMA["config"]["properties"].items():
         for name, schema in keys["properties"].items():
             key = KEYS[f"{section}.{name}"]
-            if key.name in TEXTS:
-                value: Any = TEXTS[key.name]
+            if key.name in VALUES:
+                value: Any = VALUES[key.name]
             elif "enum" in schema:
                 value = next(choice for choice in schema["enum"] if choice != key.default())
             elif schema["type"] == "boolean":

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-SCRIPT = """
+HOLES = """
 import psutil
 from processors.freed_memory import give_back_freed_memory
 
@@ -15,9 +15,30 @@ before = psutil.Process().memory_info().rss
 give_back_freed_memory()
 print(before - psutil.Process().memory_info().rss)
 """
+LARGE = """
+import psutil
+from processors.freed_memory import map_large_blocks
+
+map_large_blocks()
+largest = bytes([1]) * 24_000_000
+del largest
+before = psutil.Process().memory_info().rss
+blocks = [bytes([1]) * 8_000_000 for _ in range(25)]
+# What stands at the end of the heap keeps glibc from shortening it.
+last = blocks[-1]
+del blocks
+print(before + 200_000_000 - psutil.Process().memory_info().rss)
+"""
 MOST_OF_IT = 150_000_000
 
 
 def test_holes_in_the_heap_are_given_back() -> None:
-    output = subprocess.check_output([sys.executable, "-c", SCRIPT], text=True)
-    assert int(output) > MOST_OF_IT
+    assert _bytes_given_back(HOLES) > MOST_OF_IT
+
+
+def test_large_blocks_go_back_when_they_are_freed() -> None:
+    assert _bytes_given_back(LARGE) > MOST_OF_IT
+
+
+def _bytes_given_back(script: str) -> int:
+    return int(subprocess.check_output([sys.executable, "-c", script], text=True))

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,12 +22,12 @@ from state.topic import Topic
 from state.topic.kerberos import hold_ticket
 from state.topic.settings import QUIET, client_settings
 from tests.support.guarded_kafka import GuardedKafka
-from tests.support.kdc import HOST, REALM, Kdc, kdc
+from tests.support.kdc import HOST, REALM, Kdc
 from tests.support.kerberized_kafka_client import kerberized_kafka_client
 from tests.support.locked_packages import package_folder
 from tests.support.processes import open_folder, running
 from tests.support.tickets import load_gssapi
-from tests.support.workers import WorkerProcess
+from tests.support.workers import PATIENCE_S, WorkerProcess
 
 pytestmark = pytest.mark.logins
 
@@ -67,6 +68,9 @@ class Site(NamedTuple):
     broker: KerberizedKafka
     realm: Kdc
     keytab: Path
+    processes: ExitStack
+    """What runs until the tests end."""
+    kdc: subprocess.Popen[bytes]
 
     def login(self, principal: str = OWN, keytab: Path | None = None) -> dict[str, str]:
         return {
@@ -94,12 +98,14 @@ class Site(NamedTuple):
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with open_folder() as folder, kdc(folder) as realm:
+    with open_folder() as folder, ExitStack() as processes:
+        realm = Kdc(folder / "kdc", Ports(folder / "ports.json"))
+        process = processes.enter_context(running(realm, folder / "kdc.log"))
         broker = KerberizedKafka(folder, Ports(folder / "ports.json"), realm)
         # What the keytab has first must not matter.
         keytab = realm.keytab(f"another@{REALM}", OWN)
         with running(broker, folder / "log"):
-            yield Site(broker, realm, keytab)
+            yield Site(broker, realm, keytab, processes, process)
 
 
 def test_a_worker_follows_and_the_doctor_agrees(site: Site, tmp_path: Path) -> None:
@@ -117,7 +123,34 @@ def test_a_worker_follows_and_the_doctor_agrees(site: Site, tmp_path: Path) -> N
         checks = site.doctor(**login, METATIDE_KAFKA_PARTITIONS="2")
         assert checks["kafka"]["status"] == "ok"
         assert checks["kafka by workers"]["status"] == "ok"
-        assert checks["kafka by Spark"]["status"] == "ok"
+        assert checks["kafka by Spark"]["status"] == "ok", checks["kafka by Spark"]
+    finally:
+        worker.end()
+
+
+def test_a_worker_waits_for_a_key_distribution_centre(site: Site, tmp_path: Path) -> None:
+    security = load(environ=site.broker.environment(USER)).config.kafka.security
+    topic = Topic(site.broker.address, "later", 2, security)
+    admin = AdminClient(topic.client, logger=QUIET)
+    for created in admin.create_topics([NewTopic(topic.name, 2, 1)]).values():
+        created.result(30)
+    worker = WorkerProcess(topic, tmp_path, "early", **site.login())
+    site.kdc.terminate()
+    site.kdc.wait()
+    try:
+        worker.start()
+        deadline = time.monotonic() + PATIENCE_S
+        while "waiting for the topic" not in worker.log.read_text():
+            assert worker.running, worker.log.read_text()
+            assert time.monotonic() < deadline, worker.log.read_text()
+            time.sleep(0.1)
+    finally:
+        site.processes.enter_context(running(site.realm, tmp_path / "kdc.log"))
+    try:
+        text = worker.log.read_text()
+        assert f"gets no ticket for {OWN}: " in text
+        assert "Cannot contact any KDC" in text
+        worker.until_ready(2)
     finally:
         worker.end()
 

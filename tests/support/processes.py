@@ -5,7 +5,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -57,6 +57,22 @@ def running(service: Service, log: Path) -> Iterator[subprocess.Popen[bytes]]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def spawn(
+    command: Sequence[str], log: Path, environment: Mapping[str, str], user: str | None = None
+) -> subprocess.Popen[bytes]:
+    """Starts a process that writes to the log, and ends with the tests."""
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            preexec_fn=die_with_parent(signal.SIGKILL),
+            **as_user(user),
+        )
 
 
 def die_with_parent(number: signal.Signals) -> Callable[[], None]:

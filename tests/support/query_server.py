@@ -85,5 +85,5 @@ class QueryServer(Service):
         return info.get("starting") is False
 
 
-def write_properties(path: Path, properties: Mapping[str, str]) -> None:
+def write_properties(path: Path, properties: Mapping[str, object]) -> None:
     path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))

@@ -17,7 +17,7 @@ from metatide.stack.ports import Ports
 from processors.directory import WorkerDirectory, worker_path
 from state.topic import Topic
 from tests.support import local_http
-from tests.support.processes import die_with_parent
+from tests.support.processes import spawn
 
 PATIENCE_S = 90.0
 _POLL_S = 0.02
@@ -54,15 +54,7 @@ class WorkerProcess:
 
     def start(self) -> None:
         assert not self.running
-        with self.log.open("ab") as out:
-            self.process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                env=self._environment,
-                preexec_fn=die_with_parent(signal.SIGKILL),
-            )
+        self.process = spawn(self._command, self.log, self._environment)
 
     def send(self, number: signal.Signals) -> None:
         assert self.process is not None

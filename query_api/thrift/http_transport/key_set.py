@@ -117,26 +117,34 @@ class KeyUrl:
 
     async def _fetch(self) -> None:
         try:
-            async with asyncio.timeout(FETCH_TIMEOUT_S):
-                self._keys = read_keys(await self._body())
+            self._keys = await fetch_keys(self._url, self._trusted)
             self._fetched_at = monotonic()
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, TimeoutError) as error:
-            why = str(error) or "no answer in time"
-            log.warning("the keys of thrift.jwt_keys can't be fetched", error=why)
+        except ValueError as error:
+            log.warning("the keys of thrift.jwt_keys can't be fetched", error=str(error))
 
-    async def _body(self) -> bytes:
-        body = bytearray()
-        async with (
-            httpx.AsyncClient(verify=self._trusted, trust_env=False) as client,
-            client.stream("GET", self._url, headers={"accept": "application/json"}) as response,
-        ):
-            if response.status_code != httpx.codes.OK:
-                raise ValueError(f"status {response.status_code}")
-            async for piece in response.aiter_bytes():
-                body += piece
-                if len(body) > BYTES_MAX:
-                    break
-        return bytes(body)
+
+async def fetch_keys(url: str, trusted: ssl.SSLContext) -> Keys:
+    """The keys that a URL has now. Raises ValueError with the reason if there are none."""
+    try:
+        async with asyncio.timeout(FETCH_TIMEOUT_S):
+            return read_keys(await _body(url, trusted))
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
+        raise ValueError(str(error) or "no answer in time") from None
+
+
+async def _body(url: str, trusted: ssl.SSLContext) -> bytes:
+    body = bytearray()
+    async with (
+        httpx.AsyncClient(verify=trusted, trust_env=False) as client,
+        client.stream("GET", url, headers={"accept": "application/json"}) as response,
+    ):
+        if response.status_code != httpx.codes.OK:
+            raise ValueError(f"status {response.status_code}")
+        async for piece in response.aiter_bytes():
+            body += piece
+            if len(body) > BYTES_MAX:
+                break
+    return bytes(body)
 
 
 def read_keys(data: bytes) -> Keys:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from enum import IntFlag
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 import gssapi
 from gssapi.exceptions import GSSError
@@ -126,6 +127,26 @@ def credentials_of(
         raise InputError(
             f"thrift.kerberos_keytab {keytab} can't be used for {principal}: {reason_of(error)}"
         ) from error
+
+
+def try_keys(principal: str, keytab: Path) -> None:
+    """Gets a ticket for the service by its own keys, and checks it by them: so the realm has the
+    same keys. Raises InputError if the keytab can't be used, RefusedLoginError with the library's
+    reason if there is no such ticket.
+    """
+    credentials = credentials_of(principal, keytab)
+    name = gssapi.Name(principal, gssapi.NameType.kerberos_principal)
+    kerberos = gssapi.MechType.kerberos
+    # The library keeps what is in memory for as long as the process runs, by this name.
+    store = {"client_keytab": str(keytab), "ccache": f"MEMORY:{uuid4()}"}
+    try:
+        own = gssapi.Credentials(name=name, usage="initiate", store=store, mechs=(kerberos,))
+        client = gssapi.SecurityContext(name=name, creds=own, usage="initiate", mech=kerberos)
+        server = gssapi.SecurityContext(creds=credentials, usage="accept")
+        server.__DEFER_STEP_ERRORS__ = False
+        server.step(client.step())
+    except GSSError as error:
+        raise RefusedLoginError(reason_of(error)) from None
 
 
 def reason_of(error: GSSError) -> str:

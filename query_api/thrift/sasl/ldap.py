@@ -24,6 +24,8 @@ _VERSION: Final = b"\x03"
 _INTEGER, _TEXT, _SEQUENCE, _ENUMERATED = 0x02, 0x04, 0x30, 0x0A
 _BIND, _BOUND, _PASSWORD = 0x60, 0x61, 0x80
 
+_FAULTS: Final = (OSError, ValueError, asyncio.IncompleteReadError, TimeoutError)
+
 log = structlog.get_logger(__name__)
 
 
@@ -59,7 +61,7 @@ class Directories:
             try:
                 async with self._turn, asyncio.timeout(BIND_TIMEOUT_S):
                     code = await self._bind(address, request)
-            except (OSError, ValueError, asyncio.IncompleteReadError, TimeoutError) as error:
+            except _FAULTS as error:
                 why = str(error) or "no answer in time"
                 log.warning("a directory doesn't answer", host=address[0], port=address[1], why=why)
                 continue
@@ -72,6 +74,17 @@ class Directories:
             "no directory can check the password now: try again later",
             f"user {user!r}: no directory of thrift.ldap_url can check the password",
         )
+
+    async def faults(self) -> dict[Address, str]:
+        """The directories that answer no bind, and why; whom they let in doesn't matter."""
+        faults = {}
+        for address in self._addresses:
+            try:
+                async with asyncio.timeout(BIND_TIMEOUT_S):
+                    await self._bind(address, _bind_request("", ""))
+            except _FAULTS as error:
+                faults[address] = str(error) or "no answer in time"
+        return faults
 
     async def _bind(self, address: Address, request: bytes) -> int:
         """The result code of a bind. Raises ValueError if the answer can't be read."""

@@ -80,7 +80,7 @@ class _Exchange:
             why = str(error) or "no answer in time"
             log.warning("delegation tokens can't be checked", why=why)
             raise RefusedLoginError(
-                "delegation tokens can't be checked now: try again later"
+                "delegation tokens can't be checked now: try again later", why
             ) from None
 
     async def _begin(self) -> bytes:

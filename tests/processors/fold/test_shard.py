@@ -132,8 +132,10 @@ def shard() -> Shard:
     return Shard()
 
 
-def load(lo: int, *values: str, id_: str = "load", hi: int | None = None) -> list[AnyRecord]:
-    rows = Rows(tables=(image(),), partitions=tuple(partition(value) for value in values))
+def load(
+    lo: int, *values: str, id_: str = "load", hi: int | None = None, data: bytes = b"p"
+) -> list[AnyRecord]:
+    rows = Rows(tables=(image(),), partitions=tuple(partition(value, data) for value in values))
     return [
         LoadBegin(0, id_, SCOPE),
         LoadRows(0, id_, SCOPE, lo, 0, rows),
@@ -428,6 +430,22 @@ def test_statistics_that_leave_fields_of_the_old_ones_in_place_are_not_believed(
 def test_statistics_over_unknown_ones_are_not_believed(shard: Shard) -> None:
     shard.fold(change(1), statistics(2, 0b110))
     assert shard.store.snapshot().get(keys.partition_statistics(TABLE, ("a",), "hive", "c")) is None
+
+
+def test_statistics_that_a_load_may_have_read_before_their_event_are_in_doubt(shard: Shard) -> None:
+    shard.fold(change(2, after=0), *load(2, "a", hi=3, data=encode(PARTITION, {})))
+    assert shard.fold(statistics(3, 0b110)) == [SCOPE]
+    state = shard.state()
+    assert state is not None
+    assert state.statistics_cold(3, 0) is Cold.DOUBT
+
+
+def test_statistics_that_a_load_has_read_after_their_event_are_believed(shard: Shard) -> None:
+    loaded = load(4, "a", data=encode(PARTITION, {}))
+    shard.fold(*loaded, change(2, after=0), statistics(3, 0b110), change(4))
+    state = shard.state()
+    assert state is not None
+    assert state.statistics_cold(4, 0) is None
 
 
 def numbered(write_id: int, parameters: dict[str, str]) -> PartitionImage:

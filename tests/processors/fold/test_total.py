@@ -84,6 +84,7 @@ def test_any_records_fold(records: list[AnyRecord]) -> None:
 
 
 @pytest.mark.torture
+@pytest.mark.timeout(0)
 @given(RECORDS)
 @settings(max_examples=20_000)
 def test_any_records_fold_at_length(records: list[AnyRecord]) -> None:

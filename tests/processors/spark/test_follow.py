@@ -5,7 +5,6 @@ import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -27,7 +26,7 @@ from state.records import AnyRecord, Skip, encode
 from state.store import MemoryBudget
 from state.store.families import shard_identity
 from state.topic import Topic
-from tests.support.processes import die_with_parent
+from tests.support.processes import spawn
 from tests.support.spark import MASTER, USES_SPARK
 from tests.support.topics import TopicWriter, log_records, new_topic, write
 
@@ -145,15 +144,7 @@ class Following:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        with self._out.open("ab") as out:
-            self.process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                env=self._environment,
-                preexec_fn=die_with_parent(signal.SIGKILL),
-            )
+        self.process = spawn(self._command, self._out, self._environment)
 
     def pythons(self) -> list[psutil.Process]:
         """The processes in which tasks run."""

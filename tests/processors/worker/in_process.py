@@ -10,6 +10,8 @@ from processors.worker import Worker, WorkerSettings
 from state.topic import Topic
 
 PATIENCE_S = 60.0
+_CLOSING_S = 0.1
+"""aiokafka doesn't wait until its sockets are closed, as they are if the loop goes on a moment."""
 
 
 @asynccontextmanager
@@ -31,6 +33,7 @@ async def working(topic: Topic, path: Path, **settings: Any) -> AsyncIterator[Wo
     finally:
         task.cancel()
         await asyncio.wait([task])
+        await asyncio.sleep(_CLOSING_S)
 
 
 async def until(what: Callable[[], bool]) -> None:

@@ -138,6 +138,8 @@ def test_a_record_that_grows_takes_a_worker_little_memory(kafka_broker: str) -> 
         {
             "bootstrap.servers": kafka_broker,
             "compression.type": "gzip",
+            # On a busy machine a producer sends again what was written.
+            "enable.idempotence": True,
             "message.max.bytes": 300_000_000,
         }
     )

@@ -135,12 +135,26 @@ def test_a_row_that_is_another_one_now_is_another_history() -> None:
     history = LogHistory()
     history.note(1, [row(5, "DROP_TABLE"), row(6, "INSERT")])
     history.note(1, [row(6, "INSERT"), row(7, "INSERT")])
+    history.check_position(1, 7, 7)
     assert not history.is_rewound(1)
     history.note(1, [row(7, "INSERT", "other")])
     assert history.is_rewound(1)
     assert history.is_rewound(0)
     history.note(2, [row(7, "INSERT", "other")])
     assert not history.is_rewound(2)
+
+
+def test_rows_that_no_shard_has_applied_may_be_restored_away() -> None:
+    history = LogHistory()
+    history.check_position(1, 6, 7)
+    history.note(1, [row(7, "INSERT"), row(8, "INSERT")])
+    noted = history.note(1, [row(7, "INSERT", "other")])
+    assert noted == [of(7, OTHER)]
+    assert not history.is_rewound(1)
+    history.follow(lambda epoch: {7: row_mark(row(7, "INSERT", "other"))})
+    history.check_rows(1, [])
+    history.note(1, [row(7, "INSERT")])
+    assert history.is_rewound(1)
 
 
 def test_a_row_that_is_not_the_one_that_was_applied_is_another_history() -> None:

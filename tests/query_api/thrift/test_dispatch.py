@@ -68,6 +68,8 @@ async def test_what_the_cache_knows_is_answered_here_and_all_else_is_relayed_as_
         'relayed_total{method="what_nobody_knows",reason="not_cached"} 1.0',
         'seconds_count{method="get_cold",source="metastore"} 1.0',
         "metatide_thrift_connections 1.0",
+        'upstream_connections{kind="client"} 1.0',
+        'upstream_connections{kind="impersonated"} 0.0',
     ):
         assert line in page
 

@@ -23,10 +23,15 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 
 {{/* The ports of Thrift by their names, as an object; those of HTTP are 8080. */}}
 {{- define "metatide.thriftPorts" -}}
-{{- with dig "thrift" "port" "" .Values.config }}
+{{- $port := dig "thrift" "port" "" .Values.config | toString -}}
+{{- $httpPort := dig "thrift" "http_port" "" .Values.config | toString -}}
+{{- if and $port (eq $port $httpPort) -}}
+{{- fail (printf "config.thrift.port and config.thrift.http_port are both %s: give each a port of its own" $port) -}}
+{{- end -}}
+{{- with $port }}
 thrift: {{ . }}
 {{- end }}
-{{- with dig "thrift" "http_port" "" .Values.config }}
+{{- with $httpPort }}
 thrift-http: {{ . }}
 {{- end }}
 {{- end -}}

@@ -178,6 +178,8 @@ async def test_clients_of_a_user_share_one_token(site: Site) -> None:
         assert all("user=ann" in answer for answer in answers)
         assert len(here.server._hub.upstreams._impersonation._entries) == 1
         assert here.server._hub.links.count == 5
+        assert 'upstream_connections{kind="impersonated"} 5.0' in here.metrics()
+        assert 'upstream_connections{kind="client"} 0.0' in here.metrics()
 
 
 async def test_delegation_tokens_are_issued_renewed_and_cancelled_as_at_the_metastore(

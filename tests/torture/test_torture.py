@@ -1,0 +1,61 @@
+"""Faults that are put into real processes under load."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import open_folder
+from tests.torture import recovery
+from tests.torture.faults import FAULTS
+from tests.torture.journal import Journal
+from tests.torture.run import Run, drawn, go_on, verdict
+
+SEED = 1
+SHORT_S = 1.0
+FAULTS_OF_TORTURE = 1_000
+# Who is connected to what is killed or cut off drops the connection.
+LOSES_CONNECTIONS = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(900)
+@LOSES_CONNECTIONS
+def test_each_cheap_fault_once(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    with open_folder() as folder:
+        run = Run(journal, folder, reads_per_s=100)
+        try:
+            for number, fault in enumerate(fault for fault in FAULTS if fault.cheap):
+                run.hurt(fault, number, SEED, SHORT_S)
+            run.compare()
+        finally:
+            run.end()
+    lines = list(journal.lines())
+    assert sum(line.get("reads", 0) for line in lines) > 100
+    assert verdict(lines) == []
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(0)
+@LOSES_CONNECTIONS
+def test_a_thousand_faults(tmp_path: Path) -> None:
+    folder = Path(os.environ.get("TORTURE_FOLDER", tmp_path))
+    faults = int(os.environ.get("TORTURE_FAULTS", FAULTS_OF_TORTURE))
+    journal = go_on(folder, SEED, faults)
+    assert verdict(list(journal.lines())) == []
+
+
+def test_each_kind_comes_once_in_each_round() -> None:
+    for begin in (0, len(FAULTS)):
+        names = {drawn(SEED, begin + number).name for number in range(len(FAULTS))}
+        assert names == {fault.name for fault in FAULTS}
+
+
+def test_the_table_shows_the_wrong_and_the_slow() -> None:
+    line = {"fault": "f", "wrong": [], "recovery_s": 2.0}
+    lines = [line, {**line, "wrong": ["x"]}, {**line, "recovery_s": None}]
+    rows = list(recovery.table(lines))
+    assert rows[2:] == ["| f | 3 | 1 | 2.0 | 2.0 |"]
+    assert verdict(lines) == lines[1:]
+    assert verdict([{"compared": True, "lost": [], "different": ["x"], "warm_s": 1.0}])
