@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from tests.support.kdc import HOST
 from tests.support.locked_packages import package_folder
@@ -24,7 +25,9 @@ def session_with(
     """The session of a client with a fresh ticket for a service, by the mechanism with this OID."""
     gssapi = load_gssapi()
     name = gssapi.Name(principal, gssapi.NameType.kerberos_principal)
-    store = {"client_keytab": str(keytab), "ccache": f"MEMORY:{principal}-{keytab.stat().st_ino}"}
+    # The library keeps what is in memory for as long as the process runs, by this name; a file of a
+    # later realm can have the number of one that was deleted.
+    store = {"client_keytab": str(keytab), "ccache": f"MEMORY:{uuid4()}"}
     return gssapi.SecurityContext(
         name=gssapi.Name(f"{service}@{HOST}", gssapi.NameType.hostbased_service),
         creds=gssapi.Credentials(name=name, usage="initiate", store=store),
