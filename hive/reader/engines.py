@@ -1,7 +1,8 @@
 """Engines for plain URLs of the metastore's database, with the drivers that Metatide includes."""
 
-from typing import Any, Final
+from typing import Any, Final, Self
 
+import psycopg
 import sqlalchemy as sa
 
 from hive.errors import InputError
@@ -18,15 +19,31 @@ def open_engine(url: str | sa.URL, **pool: Any) -> sa.Engine:
     kind = parsed.get_backend_name()
     if kind not in _DRIVERS:
         raise InputError(f"a database is given as postgresql://… or mysql://…, not {kind}://…")
+    settings = {"connect_timeout": CONNECT_TIMEOUT_S, **login.driver_settings(kind)}
+    if kind == "postgresql":
+        settings["cursor_factory"] = _LastAnswer
     engine = sa.create_engine(
         parsed.set(drivername=_DRIVERS[kind]),
-        connect_args={"connect_timeout": CONNECT_TIMEOUT_S, **login.driver_settings(kind)},
+        connect_args=settings,
         **pool,
     )
     if login.has_command:
         _ask_for_password(engine, login)
     prepare_sessions(engine)
     return engine
+
+
+class _LastAnswer(psycopg.Cursor[Any]):
+    """Shows the answer of the last statement of several, where psycopg shows that of the first.
+
+    SQLAlchemy looks at the answer that is shown.
+    """
+
+    def execute(self, *arguments: Any, **options: Any) -> Self:
+        super().execute(*arguments, **options)
+        while self.nextset():
+            pass
+        return self
 
 
 def _ask_for_password(engine: sa.Engine, login: Login) -> None:

@@ -10,6 +10,7 @@ _JIT_SINCE: Final = 110_000
 """The first release of PostgreSQL that compiles statements."""
 _NO_ENCODING: Final = "SQL_ASCII"
 _GROWN_EVENTS: Final = 1_000
+REPEATABLE_READ: Final = "REPEATABLE READ"
 DROP_PLANS: Final = "DISCARD PLANS"
 """PostgreSQL's command; MySQL and MariaDB plan each execution anew."""
 
@@ -21,10 +22,18 @@ def prepare_sessions(engine: Engine) -> None:
     """
     if engine.dialect.name == "postgresql":
         # First of all: SQLAlchemy itself can't read what a database in SQL_ASCII answers.
-        event.listen(engine, "connect", _prepare, insert=True)
+        event.listen(engine, "connect", _prepare_postgresql, insert=True)
+    else:
+        event.listen(engine, "connect", _prepare_mysql)
 
 
-def _prepare(connection: Any, _: object) -> None:
+def _prepare_mysql(connection: Any, _: object) -> None:
+    # So that transactions needn't set it, whatever the server's default is by then.
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {REPEATABLE_READ}")
+
+
+def _prepare_postgresql(connection: Any, _: object) -> None:
     if connection.info.parameter_status("server_encoding") == _NO_ENCODING:
         name = connection.info.dbname
         connection.close()

@@ -7,20 +7,24 @@ the events up to the last one in that sequence.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Connection,
+    Dialect,
     Engine,
     Executable,
     MetaData,
+    Select,
     Table,
     func,
     literal_column,
     select,
 )
 
+from hive.reader.sessions import REPEATABLE_READ
 from hive.schema import Version, metadata
 
 FETCHED_ROWS = 5_000
@@ -39,17 +43,15 @@ Parameters = Mapping[str, object]
 class DatabaseSnapshot:
     """A transaction in REPEATABLE READ that belongs to its caller; use it in one thread."""
 
-    def __init__(self, connection: Connection, version: Version) -> None:
+    def __init__(
+        self, connection: Connection, version: Version, now_ms: int, following: int | None
+    ) -> None:
         self._connection = connection
         self.version = version
         self.metadata: MetaData = metadata(version)
-        sequence = self.tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID
-        now = literal_column(_NOW_MS[connection.dialect.name], BigInteger)
-        # The first statement fixes the moment.
-        [(now_ms, following)] = self.rows(select(now, select(sequence).limit(1).scalar_subquery()))
-        self.position = 0 if following is None else int(following) - 1
+        self.position = 0 if following is None else following - 1
         """The last event whose effects the snapshot sees."""
-        self.now_ms = int(now_ms)
+        self.now_ms = now_ms
         """The database's time, a little before the snapshot's moment at the latest."""
 
     @property
@@ -91,8 +93,45 @@ def open_snapshot(
 
     If `exported` names a snapshot, the new one sees the same moment.
     """
-    with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
-        if exported is not None:
-            assert "'" not in exported
-            connection.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{exported}'")
-        yield DatabaseSnapshot(connection, version)
+    with engine.connect() as connection:
+        # The first statement fixes the moment.
+        if engine.dialect.name == "postgresql":
+            moment = _begin(connection, version, exported)
+        else:
+            moment = _first(connection, version)
+        yield DatabaseSnapshot(connection, version, *moment)
+
+
+def _begin(connection: Connection, version: Version, exported: str | None) -> Row:
+    """Begins a transaction of PostgreSQL in one round trip with its first statement."""
+    # The driver would begin the transaction by itself, and wait.
+    connection = connection.execution_options(isolation_level="AUTOCOMMIT", no_parameters=True)
+    commands = [f"BEGIN ISOLATION LEVEL {REPEATABLE_READ} READ ONLY"]
+    if exported is not None:
+        assert "'" not in exported
+        commands.append(f"SET TRANSACTION SNAPSHOT '{exported}'")
+    commands.append(_moment_text(version, connection.dialect))
+    [row] = connection.exec_driver_sql("; ".join(commands)).all()
+    return tuple(row)
+
+
+def _first(connection: Connection, version: Version) -> Row:
+    """Runs the first statement of a transaction that begins with it."""
+    if connection.default_isolation_level != REPEATABLE_READ:
+        connection = connection.execution_options(isolation_level=REPEATABLE_READ)
+    [row] = connection.execute(_moment(version, connection.dialect.name)).all()
+    return tuple(row)
+
+
+@cache
+def _moment(version: Version, dialect: str) -> Select[Any]:
+    """The database's time, and the id of the event that will follow."""
+    sequence = metadata(version).tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID
+    now = literal_column(_NOW_MS[dialect], BigInteger)
+    return select(now, select(sequence).limit(1).scalar_subquery())
+
+
+@cache
+def _moment_text(version: Version, dialect: Dialect) -> str:
+    literal = {"literal_binds": True}
+    return str(_moment(version, dialect.name).compile(dialect=dialect, compile_kwargs=literal))

@@ -79,12 +79,10 @@ class Fallback:
 
     async def _run(self, read: Read[A]) -> DatabaseAnswer[A]:
         try:
-            async with self._slots:
-                del self._unbegun[read]
-                self.reads += 1
-                answer = await asyncio.get_running_loop().run_in_executor(
-                    self._threads, self._read, read
-                )
+            await self._slots.acquire()
+            del self._unbegun[read]
+            self.reads += 1
+            answer = await self._in_a_thread(read)
         except _DOWN as error:
             self._down()
             why = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
@@ -109,10 +107,36 @@ class Fallback:
         self._breaker.failed()
         self.metrics.ended(Result.DOWN)
 
-    def _read(self, read: Read[A]) -> DatabaseAnswer[A]:
+    async def _in_a_thread(self, read: Read[A]) -> DatabaseAnswer[A]:
+        """Runs a read in the slot that was taken for it. Its answer doesn't wait for the end of the
+        transaction, which is a round trip.
+        """
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[DatabaseAnswer[A]] = loop.create_future()
+
+        def give(answer: DatabaseAnswer[A]) -> None:
+            loop.call_soon_threadsafe(_give, answered, answer)
+
+        ended = loop.run_in_executor(self._threads, self._read, read, give)
+        ended.add_done_callback(self._leave_slot)
+        await asyncio.wait((answered, ended), return_when=asyncio.FIRST_COMPLETED)
+        if not answered.done():
+            ended.result()
+        return await answered
+
+    def _leave_slot(self, ended: asyncio.Future[None]) -> None:
+        take_note(ended)
+        self._slots.release()
+
+    def _read(self, read: Read[A], give: Callable[[DatabaseAnswer[A]], None]) -> None:
         with self._open() as snapshot:
             objects = DatabaseObjects(snapshot)
             try:
-                return DatabaseAnswer(read.answer(objects), objects.event)
+                give(DatabaseAnswer(read.answer(objects), objects.event))
             except NoSuchObjectError as missing:
-                return DatabaseAnswer(missing, objects.event)
+                give(DatabaseAnswer(missing, objects.event))
+
+
+def _give(answered: asyncio.Future[DatabaseAnswer[A]], answer: DatabaseAnswer[A]) -> None:
+    if not answered.done():
+        answered.set_result(answer)

@@ -119,9 +119,10 @@ def _container() -> Iterator[sa.URL]:
         yield url
 
 
-@pytest.fixture(scope="session")
-def new_mariadb_database() -> Iterator[Callable[[], str]]:
-    """Each call creates an empty MariaDB database and returns its URL, including the password."""
+@contextmanager
+def new_databases() -> Iterator[Callable[[], str]]:
+    """A function that creates empty databases on a server of its own, and returns their URLs,
+    including the password."""
     numbers = itertools.count(1)
 
     with _server() as server:
@@ -132,4 +133,11 @@ def new_mariadb_database() -> Iterator[Callable[[], str]]:
                 connection.execute(sa.text(f"CREATE DATABASE {name}"))
             return server.set(database=name).render_as_string(hide_password=False)
 
+        yield new_database
+
+
+@pytest.fixture(scope="session")
+def new_mariadb_database() -> Iterator[Callable[[], str]]:
+    """Each call creates an empty MariaDB database and returns its URL, including the password."""
+    with new_databases() as new_database:
         yield new_database

@@ -1,13 +1,15 @@
 """Reads of a real database: shared, limited, and given up when it is gone."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from threading import Event
 
 import pytest
 
 from hive.errors import NoSuchObjectError, UnansweredError
 from hive.names import DatabaseName, TableName, table_name
+from hive.reader.snapshot import DatabaseSnapshot
 from metatide.stack.machine import free_port
 from query_api.database import Fallback, Primary
 from query_api.database.breaker import FAILURES_MAX, PAUSE_S_MAX, PAUSE_S_MIN, Breaker
@@ -51,6 +53,29 @@ async def test_a_read_that_has_begun_is_not_shared(small_world: World) -> None:
             await asyncio.sleep(0)
         await asyncio.gather(early, database.answer(read), database.answer(read))
         assert database.reads == 2
+
+
+async def test_an_answer_does_not_wait_for_the_end_of_its_transaction(small_world: World) -> None:
+    primary, may_end = Primary(small_world.url, connections=1), Event()
+
+    @contextmanager
+    def slow_to_end() -> Iterator[DatabaseSnapshot]:
+        with primary.snapshot() as snapshot:
+            yield snapshot
+            assert may_end.wait(30)
+
+    database = Fallback(slow_to_end, 1)
+    try:
+        assert (await database.answer(CurrentEvent())).value == small_world.current
+        following = asyncio.create_task(database.answer(ListCatalogs()))
+        await asyncio.sleep(0.1)
+        assert not following.done(), "its only connection is still in use"
+        may_end.set()
+        assert (await following).value == ["hive"]
+    finally:
+        may_end.set()
+        database.close()
+        await primary.close()
 
 
 async def test_what_is_not_there_is_an_answer(small_world: World) -> None:
