@@ -52,18 +52,21 @@ class MariaDb(Service):
         self._folder.chmod(0o711)
         if self._user is not None:
             shutil.chown(data, self._user)
-        subprocess.run(
+        installed = subprocess.run(
             [
                 _program("mariadb-install-db"),
                 "--no-defaults",
                 f"--datadir={data}",
                 "--skip-test-db",
             ],
-            check=True,
-            capture_output=True,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
             cwd="/",
             **as_user(self._user),
         )
+        assert installed.returncode == 0, installed.stdout
         first = self._folder / "first.sql"
         first.write_text(
             f"CREATE USER {_USER}@'%' IDENTIFIED BY '{_PASSWORD}';\n"
