@@ -1,24 +1,28 @@
 """Tables that are read often, decoded once for as long as their bytes last."""
 
 from collections.abc import Hashable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from hive.names import TableName
 from query_api.facts import Facts
 from query_api.targets import TargetKind
 from state import entries, keys, tables
 from state.entries import Entry
-from state.kv import View
+from state.kv import View, after
 from state.shard_reader import ShardReader
 from state.store import Commits
 from state.tables import TableState
 
 BYTES_MAX: Final = 16 * 1024 * 1024
+FEW_PARTITIONS: Final = 100
+"""So many partitions are read in less time than it takes to hand the read to a thread."""
 _DECODED_FACTOR: Final = 4
 """A decoded state takes about this many times its bytes."""
 
 
-class HotTable(NamedTuple):
+class HotTable(msgspec.Struct, eq=False):
     """A table as it was at a commit, and has been since."""
 
     commits: Commits
@@ -29,6 +33,8 @@ class HotTable(NamedTuple):
     suffix: bytes
     """The part that all keys of the table share."""
     size: int
+    few_partitions: bool | None = None
+    """Whether it has few partitions; None if nobody has counted them."""
 
 
 class HotTables:
@@ -57,6 +63,17 @@ class HotTables:
         ):
             return hot
         return self._read(name, view, commits, commit)
+
+    def has_few_partitions(
+        self, name: TableName, view: View, commits: Commits, commit: int
+    ) -> bool:
+        """Whether the table in such a view has `FEW_PARTITIONS` at most; they are counted once."""
+        hot = self.get(name, view, commits, commit)
+        if hot.few_partitions is None:
+            start = keys.PARTITION + hot.suffix
+            counted = view.keys(start, after(start), FEW_PARTITIONS + 1)
+            hot.few_partitions = len(counted) <= FEW_PARTITIONS
+        return hot.few_partitions
 
     def _read(self, name: TableName, view: View, commits: Commits, commit: int) -> HotTable:
         suffix = keys.table_suffix(name)
@@ -100,3 +117,6 @@ class SharedReader(ShardReader):
 
     def table(self, table: TableName) -> Entry | None:
         return self._hot.get(table, self.view, self._commits, self._commit).table
+
+    def has_few_partitions(self, table: TableName) -> bool:
+        return self._hot.has_few_partitions(table, self.view, self._commits, self._commit)

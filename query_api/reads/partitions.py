@@ -10,7 +10,7 @@ from hive.collation import BY_BYTES, Collation
 from hive.errors import InputError, NoSuchObjectError
 from hive.filters.partition_filter import by_filter
 from hive.filters.semantics import PartitionKey
-from hive.names import partition_name, partition_names
+from hive.names import TableName, partition_name, partition_names
 from hive.thrift.binary import decode
 from hive.thrift.canonical import is_full_acid
 from hive.thrift.splice import acid_partition
@@ -74,6 +74,10 @@ class _Selection(TableRead[A], Generic[A], frozen=True):
     def is_long(self) -> bool:
         names = self.wanted.names
         return names is None or len(names) > SHORT_MAX
+
+    @property
+    def all_partitions_of(self) -> TableName | None:
+        return self.table if self.wanted.names is None else None
 
     def _select(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
         """The names and values of the wanted partitions, in the order of the names."""

@@ -58,6 +58,11 @@ class Read(msgspec.Struct, Generic[A], frozen=True):
         """Whether the read may take so long that others should not wait for it."""
         return False
 
+    @property
+    def all_partitions_of(self) -> TableName | None:
+        """The table whose partitions a long read goes through; if these are few, it isn't long."""
+        return None
+
 
 class TableRead(Read[A], Generic[A], frozen=True):
     """A question about one table."""
@@ -96,6 +101,10 @@ class Rendered(Read[bytes], Generic[A], frozen=True):
     @property
     def is_long(self) -> bool:
         return self.read.is_long
+
+    @property
+    def all_partitions_of(self) -> TableName | None:
+        return self.read.all_partitions_of
 
 
 class Page(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from hive.errors import InputError, NoSuchObjectError, UnansweredError
+from query_api.hot_tables import SharedReader
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.recent_reads import RecentReads
 from query_api.positions import Position
@@ -102,7 +103,7 @@ class Resolver:
         """
         try:
             judged, latest = await self._judge(read, requirement, latest_read, rival)
-            if first_miss(judged) is not None or not judged or not read.is_long:
+            if first_miss(judged) is not None or not judged or not self._is_long(read):
                 return settle(self._views, read, requirement, judged)
             own = self._look(read, requirement, latest, own=True)
             miss = first_miss(own)
@@ -114,9 +115,9 @@ class Resolver:
 
     def cached_now(self, read: Read[A], requirement: Requirement) -> ReadAnswer[A] | Miss | None:
         """The cache's answer without any waiting; None if only `cached` can tell."""
-        if read.is_long:
-            return None
         try:
+            if self._is_long(read):
+                return None
             if requirement.latest:
                 recent = self._look_within(read, requirement)
                 return None if recent is None else settle(self._views, read, requirement, recent[0])
@@ -155,6 +156,14 @@ class Resolver:
     def shard_of(self, miss: Miss) -> int | None:
         """The shard that would have answered."""
         return None if miss.judgement is None else self._views.shard_of(miss.judgement.target)
+
+    def _is_long(self, read: Read[Any]) -> bool:
+        """Whether a read is to run in a thread."""
+        if not read.is_long or read.all_partitions_of is None:
+            return read.is_long
+        table = read.all_partitions_of
+        reader = self._views.reader(self._views.shard_of_table(table))
+        return not isinstance(reader, SharedReader) or not reader.has_few_partitions(table)
 
     async def _serve_long(
         self,

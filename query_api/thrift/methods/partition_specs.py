@@ -3,6 +3,7 @@
 The cache answers it only without projection and filter.
 """
 
+from hive.names import TableName
 from query_api.objects import Objects
 from query_api.targets import TargetKind
 from query_api.thrift.call import Unable
@@ -22,6 +23,10 @@ class PartitionSpecs(TableMethod, frozen=True, kw_only=True):
     @property
     def is_long(self) -> bool:
         return True
+
+    @property
+    def all_partitions_of(self) -> TableName | None:
+        return self.table
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         values = [values for _, values in Choice(self.table).chosen(objects, table)]

@@ -11,7 +11,7 @@ from hive.collation import BY_BYTES, Collation
 from hive.errors import UncertainOrderError
 from hive.filters.expressions import Operator, compares_by
 from hive.filters.parser import parse_filter
-from hive.names import partition_name, values_of_names
+from hive.names import TableName, partition_name, values_of_names
 from hive.thrift.binary import decode, extended
 from hive.thrift.splice import (
     acid_partition,
@@ -90,6 +90,10 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
     @property
     def is_long(self) -> bool:
         return self.names is None or len(self.names) > SHORT_MAX
+
+    @property
+    def all_partitions_of(self) -> TableName | None:
+        return self.table if self.names is None else None
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         about = facts(table)
