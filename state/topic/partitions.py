@@ -7,14 +7,17 @@ from typing import Any, Final, Self
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from hive.errors import TopicError
+from state.topic.batch_size import BYTES_MAX, RECORDS_MAX, BatchSize
 from state.topic.description import Topic
-from state.topic.settings import QUIET, RECORD_BYTES_MAX
+from state.topic.settings import QUIET
 from state.topic.silence import Silence
 
-_AT_ONCE: Final = 1_000
 # At the end of a partition the batch isn't full, so all of this time is waited out.
 _WAIT_S: Final = 0.02
 _FETCH_WAIT_MS: Final = 100
+_FETCH_BYTES_MAX: Final = 4 << 20
+"""How much brokers send at a time, but for a larger record. A response is inflated at once, however
+much the queue has room for, and loads are fifteen times as large as what is sent of them."""
 WATCH_WAIT_MS: Final = 1_000
 """For readers that follow a partition. New records end the wait, but a move to another offset
 doesn't."""
@@ -35,8 +38,9 @@ def assigned_consumer(topic: Topic, fetch_wait_ms: int = _FETCH_WAIT_MS) -> Cons
             "enable.partition.eof": True,
             "auto.offset.reset": "earliest",
             "fetch.wait.max.ms": fetch_wait_ms,
-            "fetch.message.max.bytes": RECORD_BYTES_MAX,
-            "queued.max.messages.kbytes": 64 * 1024,
+            "fetch.max.bytes": _FETCH_BYTES_MAX,
+            "fetch.queue.backoff.ms": 10,
+            "queued.max.messages.kbytes": 2 * BYTES_MAX // 1024,
         },
         logger=QUIET,
     )
@@ -56,11 +60,12 @@ class PartitionsReader:
         if not reading:
             return
         self.begin({shard: starts[shard] for shard in reading})
-        silence = Silence()
+        silence, size = Silence(), BatchSize()
         while reading:
-            messages = self._consumer.consume(_AT_ONCE, _WAIT_S)
+            messages = self._consumer.consume(size.records, _WAIT_S)
             if messages:
                 silence.end()
+                size.adapt(len(messages), sum(map(_bytes_in, messages)))
             elif silence.too_long:
                 raise TopicError(
                     f"{self._name} can't be read: nothing came for {silence.max_s:g} s"
@@ -83,9 +88,9 @@ class PartitionsReader:
 
     def arrived(self, wait_s: float = 0) -> Iterator[Any]:
         """The messages that have come since the last call, or that come within `wait_s`."""
-        count = _AT_ONCE
-        while count == _AT_ONCE:
-            messages = self._consumer.consume(_AT_ONCE, wait_s)
+        count = RECORDS_MAX
+        while count == RECORDS_MAX:
+            messages = self._consumer.consume(RECORDS_MAX, wait_s)
             count = len(messages)
             yield from filter(self._is_record, messages)
 
@@ -113,3 +118,7 @@ class PartitionsReader:
                 f"partition {message.partition()} of {self._name} can't be read: {error.str()}"
             )
         return False
+
+
+def _bytes_in(message: Message) -> int:
+    return len(message.value() or b"")

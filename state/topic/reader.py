@@ -8,13 +8,12 @@ import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from hive.errors import TopicError
+from state.topic.batch_size import BYTES_MAX, BatchSize
 from state.topic.client import Bounds
 from state.topic.description import Topic
 from state.topic.settings import QUIET, REQUEST_TIMEOUT_S
 from state.topic.silence import Silence
 
-BYTES_MAX: Final = 8 << 20
-RECORDS_MAX: Final = 1000
 _POLL_S: Final = 0.25
 _RETRIES_MAX: Final = 2
 # librdkafka's own codes have names that begin with an underscore.
@@ -65,19 +64,18 @@ class TopicReader:
     def read(self, shard: int, start: int, end: int) -> Iterator[list[StoredRecord]]:
         """The records from `start` up to `end`, in batches, which are empty while the brokers are
         slow."""
-        expected, retries, size = start, 0, RECORDS_MAX
+        expected, retries, size = start, 0, BatchSize()
         silence = Silence()
         self._seek(shard, expected)
         while expected < end:
             # It waits until so many have come: no more than there are.
-            messages = self._consumer.consume(min(size, end - expected), _POLL_S)
+            messages = self._consumer.consume(min(size.records, end - expected), _POLL_S)
             batch, fault = self._take(messages, expected)
             if batch:
                 silence.end()
                 expected = batch[-1].offset + 1
                 retries = 0
-                mean = sum(len(record.value) for record in batch) // len(batch)
-                size = max(1, min(RECORDS_MAX, BYTES_MAX // (mean + 1)))
+                size.adapt(len(batch), sum(len(record.value) for record in batch))
             yield [record for record in batch if record.offset < end]
             if fault is not None:
                 retries += 1

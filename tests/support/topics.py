@@ -56,10 +56,11 @@ def delete_topic(servers: str, name: str) -> None:
 class TopicWriter:
     """Produces as a connector does: idempotently, and in order within each shard."""
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, topic: Topic, compression: str = "none") -> None:
         self._topic = topic
         self._producer = Producer(
             {
+                "compression.type": compression,
                 "bootstrap.servers": topic.servers,
                 "enable.idempotence": True,
                 "linger.ms": 1,

@@ -1,5 +1,7 @@
 """Several partitions read at once, from a real broker."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +15,28 @@ from tests.support.topics import TopicWriter, delete_topic, new_topic
 SHARDS = 3
 RECORDS = 2_500
 """More than one batch brings."""
+LARGE = 5 << 20
+"""More than a response of a broker may have otherwise."""
+MIB = 1 << 20
+_READS_ALL = """
+import sys
+from state.topic import TopicClient
+from state.topic.client import topic_bounds
+from state.topic.partitions import PartitionsReader
+
+def peak() -> int:
+    return int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0]) << 10
+
+topic = TopicClient(*sys.argv[1:], {}).describe()
+bounds = topic_bounds(topic)
+# A process begins with the peak of the one that started it.
+open("/proc/self/clear_refs", "w").write("5")
+before = peak()
+with PartitionsReader(topic) as reader:
+    ends = {shard: end for shard, (_, end) in bounds.items()}
+    number = sum(1 for _ in reader.read(dict.fromkeys(ends, 0), ends))
+print(number, peak() - before)
+"""
 
 
 @pytest.fixture
@@ -50,6 +74,31 @@ def test_stretches_are_read_to_their_ends_one_after_the_other(topic: Topic) -> N
         }
         assert stretch(reader, {0: 40, 2: 7}, {0: 50, 2: 10}) == {0: [*range(40, 50)], 2: [7, 8, 9]}
         assert stretch(reader, {1: 0, 2: 10}, ends) == {1: [], 2: []}
+
+
+def test_a_record_is_read_that_is_larger_than_a_response(topic: Topic) -> None:
+    writer = TopicWriter(topic)
+    writer.write(1, [bytes(LARGE), b"7"])
+    writer.flush()
+    with PartitionsReader(topic) as reader:
+        messages = list(reader.read({1: 0}, {1: 2}))
+    assert [len(message.value()) for message in messages] == [LARGE, 1]
+
+
+def test_inflated_records_of_all_shards_take_little_memory(kafka_broker: str) -> None:
+    shards, of_each = 8, 160
+    made = new_topic(kafka_broker, shards)
+    writer = TopicWriter(made, compression="lz4")
+    for _ in range(of_each):
+        for shard in range(shards):
+            writer.write(shard, [bytes(MIB // 4)])
+    writer.flush()
+    command = [sys.executable, "-c", _READS_ALL, made.servers, made.name]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    number, grown = map(int, told.split())
+    delete_topic(kafka_broker, made.name)
+    assert number == shards * of_each
+    assert grown < 160 * MIB, f"{number // 4} MiB take {grown // MIB} MiB"
 
 
 def test_what_comes_later_is_read_as_it_arrives(topic: Topic) -> None:
