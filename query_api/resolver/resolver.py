@@ -26,6 +26,7 @@ from query_api.resolver.judgement import (
 )
 from query_api.resolver.loads import Loads
 from query_api.resolver.missed_tables import MissedTables
+from query_api.resolver.patience import Patience
 from query_api.resolver.plain_reads import PlainReads
 from query_api.resolver.rival import Rival
 from query_api.shards import Views
@@ -33,8 +34,8 @@ from query_api.targets import OF_TABLE
 
 A = TypeVar("A")
 LATEST_WAIT_S: Final = 0.005
-"""How long `latest` waits for a shard. Meanwhile the database is asked, unless the caller set a
-wait: it often answers before a late event arrives, and those events cost most."""
+"""How long `latest` waits for a shard while the database is asked, unless the caller set a wait: it
+often answers before a late event arrives, and those events cost most."""
 POSITION_WAIT_S: Final = 0.25
 RETRY_AFTER_S: Final = 1.0
 LONG_READS: Final = 4
@@ -56,6 +57,7 @@ class Resolver:
         self._history = database.history
         self._loads = Loads(views.source)
         self.missed = MissedTables()
+        self.patience = Patience()
         self._plain = PlainReads(views, self.is_rewound)
         self._threads = ThreadPoolExecutor(LONG_READS, "reads")
 
@@ -246,7 +248,8 @@ class Resolver:
         again = self._look(read, requirement, latest)
         if latest is None or not worth_waiting(again):
             return again, latest
-        wait_s = _wait_s(requirement, LATEST_WAIT_S)
+        wait_s = self.patience.wait_s if rival is None else LATEST_WAIT_S
+        wait_s = _wait_s(requirement, wait_s)
         rival = None if requirement.max_wait_ms is not None else rival
         return await self._wait(read, requirement, again, wait_s, latest, rival), latest
 

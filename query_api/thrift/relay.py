@@ -1,8 +1,10 @@
 """The calls of one client that metastores answer, over a connection of its own to one of them."""
 
 import asyncio
+from time import perf_counter
 
 from hive.errors import UpstreamError
+from query_api.reasons import Reason
 from query_api.thrift.call import Call, Client, Unable, Why
 from query_api.thrift.client_identity import SET_META_CONF, ClientIdentity
 from query_api.thrift.connection import Connection
@@ -128,6 +130,8 @@ class ClientRelay:
         elif call.why is Unable.SHADOW:
             read = Call(method, message.body, self._client, self._client.min_position)
             self._hub.shadow.compare(read, call.result, self._identity.introduction)
+        if isinstance(call.why, Reason):
+            self._hub.patience.note(perf_counter() - call.began)
         self._replies.relayed(method, call.why)
 
     def unanswered(self, call: RelayedCall, why: str) -> None:

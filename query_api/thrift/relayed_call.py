@@ -1,5 +1,6 @@
 """A call on its way to a metastore and its reply on the way back."""
 
+from time import perf_counter
 from typing import Final, Protocol
 
 from hive.errors import ThriftError
@@ -43,6 +44,8 @@ class RelayedCall:
         self.message = message
         self.why = why
         self.tries = 0
+        self.began = 0.0
+        """When the call was sent, by `perf_counter`."""
         self._client = client
         self._instead = instead
         self._copy: list[bytes] | None = [] if copies or instead is not None else None
@@ -66,6 +69,7 @@ class RelayedCall:
     def begin(self, link: Link) -> None:
         """Sends the call."""
         self.tries += 1
+        self.began = perf_counter()
         self._link = link
         if self._copy is not None:
             self._copy, self._copied = [], 0

@@ -77,6 +77,7 @@ class ThriftServer:
             backend.database,
             backend.latest,
             backend.recent,
+            backend.resolver.patience,
             backend.views,
             reply_cache(backend.views, backend.database.history.is_rewound),
             upstreams,

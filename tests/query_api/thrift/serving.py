@@ -139,6 +139,8 @@ class Metastore:
         """What arrived, in pieces."""
         self.replies: dict[str, bytes | None] = {}
         """By method; None ends the connection."""
+        self.delay_s = 0.0
+        """How long it waits before it answers."""
         self.connections = 0
         self.address: Address = HOST, 0
         self._server: asyncio.Server | None = None
@@ -163,6 +165,7 @@ class Metastore:
         try:
             while piece := await reader.read(1 << 16):
                 self.calls.append(piece)
+                await asyncio.sleep(self.delay_s)
                 at = 0
                 while at < len(piece) and (at := scanner.feed(piece, at)) >= 0:
                     if not self._reply(scanner, writer):

@@ -10,6 +10,7 @@ from hive.thrift.structs import TABLE
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
+from query_api.resolver.patience import WAIT_S_MIN
 from query_api.thrift.call import Call, CallAnswer, Relay
 from query_api.thrift.client_identity import REPEATED_BYTES_MAX
 from query_api.thrift.link import Address
@@ -287,3 +288,15 @@ async def test_a_table_that_isnt_said_to_be_temporary_is_not(
         await (await here.connect()).call("get_table")
         await until(lambda: "shadowed_total{" in here.metrics())
         assert f'outcome="{outcome}"' in here.metrics()
+
+
+async def test_how_long_metastores_take_for_what_the_cache_lacks_is_noted() -> None:
+    metastore = Metastore()
+    async with serving(metastore, get_table=lambda _: Relay(Reason.BEHIND)) as here:
+        patience = here.server._hub.patience
+        client = await here.connect()
+        await client.call("other")
+        assert patience.wait_s == WAIT_S_MIN
+        metastore.delay_s = 2 * WAIT_S_MIN
+        await client.call("get_table")
+        assert patience.wait_s >= 2 * WAIT_S_MIN
