@@ -1,12 +1,18 @@
 """The library for Kerberos, which the environment doesn't have, and clients that show tickets."""
 
+import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
 from tests.support.kdc import HOST
 from tests.support.locked_packages import package_folder
+from tests.support.programs import system_program
+from tests.support.worker_log import WorkerLog
 
 
 def load_gssapi() -> Any:
@@ -37,3 +43,21 @@ def session_with(
         | gssapi.RequirementFlag.integrity
         | gssapi.RequirementFlag.confidentiality,
     )
+
+
+def keep_tickets_out(log: WorkerLog, monkeypatch: pytest.MonkeyPatch, *keytabs: Path) -> None:
+    """Neither keys of these keytabs nor what shows a ticket from now on may be logged."""
+    for keytab in keytabs:
+        command = (system_program("klist"), "-K", "-k", str(keytab))
+        listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        log.keep_out(*map(bytes.fromhex, re.findall(r"\(0x(\w+)\)", listed)))
+    context = load_gssapi().SecurityContext
+    step = context.step
+
+    def remembered(*arguments: Any, **more: Any) -> Any:
+        token = step(*arguments, **more)
+        if token:
+            log.keep_out(token)
+        return token
+
+    monkeypatch.setattr(context, "step", remembered)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
-from structlog.testing import capture_logs
 
 from hive.errors import InputError
 from metatide.config import load
@@ -27,7 +26,8 @@ from tests.support.certificates import Authority
 from tests.support.kdc import HOST, REALM, SERVICE, Kdc, kdc
 from tests.support.processes import open_folder
 from tests.support.programs import system_program
-from tests.support.tickets import load_gssapi, session_with
+from tests.support.tickets import keep_tickets_out, load_gssapi, session_with
+from tests.support.worker_log import WorkerLog
 
 pytestmark = [pytest.mark.logins, pytest.mark.timeout(900)]
 HTTP_SERVICE: Final = f"HTTP/{HOST}@{REALM}"
@@ -77,6 +77,11 @@ def realm() -> Iterator[Realm]:
             yield Realm(server, server.keytab("ann"), keytab, authority)
         finally:
             del os.environ["KRB5_CONFIG"]
+
+
+@pytest.fixture(autouse=True)
+def _no_ticket_is_logged(realm: Realm, log: WorkerLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_tickets_out(log, monkeypatch, realm.ann, realm.service)
 
 
 def negotiate(token: bytes) -> dict[str, str]:
@@ -162,7 +167,7 @@ async def test_new_keys_in_the_keytab_are_used_at_once(realm: Realm, tmp_path: P
 
 
 async def test_a_keytab_without_a_key_for_http_is_told_at_the_start(
-    realm: Realm, tmp_path: Path
+    realm: Realm, tmp_path: Path, log: WorkerLog
 ) -> None:
     hive_alone = realm.kdc.keytab(f"hive/alone@{REALM}")
     without = {"KERBEROS_PRINCIPAL": f"hive/alone@{REALM}"}
@@ -171,10 +176,9 @@ async def test_a_keytab_without_a_key_for_http_is_told_at_the_start(
     issuer, keys = Issuer(), tmp_path / "keys.json"
     issuer.add("first")
     keys.write_bytes(issuer.key_set())
-    with capture_logs() as entries:
-        settings = realm.settings(hive_alone, JWT_KEYS=str(keys), **without)
+    settings = realm.settings(hive_alone, JWT_KEYS=str(keys), **without)
     assert list(settings.http.schemes) == ["bearer"]
-    assert "HTTP/alone@" in entries[0]["why"]
+    assert "HTTP/alone@" in log.entries[0]["why"]
 
 
 async def test_tickets_and_tokens_go_side_by_side(realm: Realm, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 import pytest
 from msgspec.structs import replace
 from py4j.protocol import Py4JJavaError
-from structlog.testing import capture_logs
 
 from hive.errors import InputError
 from metatide.config import load
@@ -37,7 +36,8 @@ from tests.support.hive_java import hive_java
 from tests.support.kdc import HOST, REALM, SERVICE, Kdc, kdc
 from tests.support.metastore import Instances
 from tests.support.processes import open_folder
-from tests.support.tickets import load_gssapi, session_with
+from tests.support.tickets import keep_tickets_out, load_gssapi, session_with
+from tests.support.worker_log import WorkerLog
 
 pytestmark = [pytest.mark.logins, pytest.mark.timeout(900)]
 LARGE: Final = "x" * 300_000
@@ -69,6 +69,11 @@ def realm() -> Iterator[Realm]:
             yield Realm(server, server.keytab("ann"), server.keytab(SERVICE))
         finally:
             del os.environ["KRB5_CONFIG"]
+
+
+@pytest.fixture(autouse=True)
+def _no_ticket_is_logged(realm: Realm, log: WorkerLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_tickets_out(log, monkeypatch, realm.ann, realm.service)
 
 
 async def refused(settings: ThriftSettings, session: Any, protection: int = AUTHENTICATION) -> str:
@@ -213,7 +218,7 @@ def test_a_keytab_that_can_not_be_used_is_told_at_the_start(realm: Realm, tmp_pa
 @pytest.mark.hive
 @pytest.mark.parametrize("protection", ["authentication", "privacy"])
 async def test_hives_own_client_logs_in(
-    realm: Realm, metastore: Instances, protection: str
+    realm: Realm, metastore: Instances, protection: str, log: WorkerLog
 ) -> None:
     upstream = UpstreamSettings((ThriftUrl(metastore.addresses[0]).address,))
     properties = {
@@ -241,10 +246,8 @@ async def test_hives_own_client_logs_in(
     settings = realm.settings(
         METATIDE_THRIFT_SLOW_MS="1", METATIDE_THRIFT_KERBEROS_PROTECTION=protection
     )
-    with capture_logs() as entries:
-        async with serving(upstream=upstream, settings=settings) as here:
-            databases, why = await asyncio.to_thread(use, f"thrift://{HOST}:{here.port}")
+    async with serving(upstream=upstream, settings=settings) as here:
+        databases, why = await asyncio.to_thread(use, f"thrift://{HOST}:{here.port}")
     assert "default" in databases
     assert "prove who they are" in why
-    users = {entry["user"] for entry in entries if entry["event"] == "slow call"}
-    assert users == {"ann"}
+    assert log.users("slow call") == {"ann"}
