@@ -43,7 +43,9 @@ from tests.support.worker_log import WorkerLog
 
 pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(900)]
 TICKET_S: Final = 4
+TOKEN_S: Final = 30
 NO_TICKET: Final = "upstream.kerberos_keytab .*used.keytab gets no ticket"
+WRONG: Final = "its-password"
 LONG: Final = "x" * 300_000
 
 
@@ -69,7 +71,12 @@ class Site(NamedTuple):
 def site(new_database: Callable[[], str]) -> Iterator[Site]:
     with realm() as own:
         core = {**CORE, "hadoop.rpc.protection": "authentication,privacy"}
-        properties = {"hive.cluster.delegation.token.store.class": MEMORY_STORE}
+        properties = {
+            "hive.cluster.delegation.token.store.class": MEMORY_STORE,
+            # A metastore renews tokens by itself for as long as they may last.
+            "hive.cluster.delegation.token.max-lifetime": f"{TOKEN_S}s",
+            "hive.cluster.delegation.token.renew-interval": f"{TOKEN_S}s",
+        }
         with secure_metastore(
             own.kdc, own.service, new_database(), core=core, properties=properties
         ) as address:
@@ -221,23 +228,29 @@ async def test_the_metastore_checks_tokens_that_are_not_in_the_database(
         THRIFT_DELEGATION_TOKEN_CHECK="metastore",
     )
     client = await asyncio.to_thread(users.client, "ann", site.metastore)
-    issued: str = client.client.getDelegationToken("ann", "ann")
-    token = Token(issued, *read_token(issued))
-    log.keep_out(token.text, token.identifier, token.password)
+    issued: list[str] = [client.client.getDelegationToken("ann", "ann") for _ in range(2)]
+    expired, cancelled = (Token(text, *read_token(text)) for text in issued)
+    for token in (expired, cancelled):
+        log.keep_out(token.text, token.identifier, token.password)
+    log.keep_out(WRONG)
     async with serving(**settings, get_table=lambda _: answer("c")) as here:
         own = await here.connect()
-        said = await log_in_by_token(own, token)
+        said = await log_in_by_token(own, expired)
         assert said.status == Frame.COMPLETE
         assert said.data.startswith(b"rspauth=")
         assert await own.call("get_table") is not None
         assert {call.client.user for call in here.methods.calls} == {"ann"}
-        for wrong in ("a wrong one", "cancelled"):
-            if wrong == "cancelled":
-                client.client.cancelDelegationToken(issued)
-            password = "" if wrong == "cancelled" else wrong
+
+        async def assert_refused(token: Token, password: str = "") -> None:
             said = await log_in_by_token(await here.connect(), token, password)
             assert said.status == Frame.BAD
-            assert said.data.startswith(b"the metastores refuse the delegation token")
+            assert said.data.startswith(b"the metastores refuse the delegation token: it has exp")
+
+        await assert_refused(cancelled, WRONG)
+        client.client.cancelDelegationToken(cancelled.text)
+        await assert_refused(cancelled)
+        await asyncio.sleep(TOKEN_S)
+        await assert_refused(expired)
     client.close()
 
 

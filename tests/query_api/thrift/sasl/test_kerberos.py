@@ -36,11 +36,17 @@ from tests.support.hive_java import hive_java
 from tests.support.kdc import HOST, REALM, SERVICE, Kdc, kdc
 from tests.support.metastore import Instances
 from tests.support.processes import open_folder
-from tests.support.tickets import keep_tickets_out, load_gssapi, session_with
+from tests.support.tickets import (
+    keep_beyond_their_end,
+    keep_tickets_out,
+    load_gssapi,
+    session_with,
+)
 from tests.support.worker_log import WorkerLog
 
 pytestmark = [pytest.mark.logins, pytest.mark.timeout(900)]
 LARGE: Final = "x" * 300_000
+TICKET_S: Final = 10
 
 
 class Realm(NamedTuple):
@@ -188,7 +194,30 @@ async def test_a_ticket_is_refused_when_clocks_differ(
     async with serving(settings=realm.settings()) as here:
         client = await here.connect()
         client.writer.write(frame(Status.START, b"GSSAPI") + frame(Status.OK, token))
-        assert await heard(client) == (Status.BAD, b"Kerberos: Clock skew too great")
+        said = await heard(client)
+        assert said.status == Status.BAD
+        assert said.data.startswith(b"Kerberos: Clock skew too great: set the clocks")
+
+
+async def test_an_expired_ticket_is_refused_and_connections_outlast_theirs(
+    realm: Realm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = realm.kdc.write_config(tmp_path / "krb5.conf", skew_s=1)
+    monkeypatch.setenv("KRB5_CONFIG", str(config))
+    brief, tickets = realm.kdc.keytab("brief"), tmp_path / "tickets"
+    realm.kdc.limit_tickets("brief", TICKET_S)
+
+    def session() -> Any:
+        return session_with(brief, f"brief@{REALM}", tickets=tickets)
+
+    async with serving(settings=realm.settings(), get_table=lambda _: answer("c")) as here:
+        client = await here.connect()
+        assert (await log_in_by_ticket(client, session(), PRIVACY)).status == Status.COMPLETE
+        await asyncio.sleep(TICKET_S + 3)
+        assert await client.call("get_table") is not None
+        keep_beyond_their_end(tickets, TICKET_S)
+        said = await log_in_by_ticket(await here.connect(), session())
+        assert said == (Status.BAD, b"Kerberos: Ticket expired: get a new one, as by kinit")
 
 
 async def test_new_keys_in_the_keytab_are_used_at_once_and_old_ones_are_refused(
