@@ -35,10 +35,10 @@ class HttpLayer:
         self._refused_by = 0
         self._head_bytes = 0
 
-    def framed(self, data: bytes) -> bytes:
+    def framed(self, data: bytes, more: bytes = b"") -> bytes:
         """A request with this call."""
-        head = self._head + self.trace_headers
-        return b"%bcontent-length: %d\r\n\r\n%b" % (head, len(data), data)
+        head, size = self._head + self.trace_headers, len(data) + len(more)
+        return b"%bcontent-length: %d\r\n\r\n%b%b" % (head, size, data, more)
 
     def feed(self, data: bytes) -> bytes:
         """What these bytes hold of replies. Raises ThriftError."""

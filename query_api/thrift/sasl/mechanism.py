@@ -15,8 +15,10 @@ class Layer(Protocol):
         """The bytes within received frames. Raises ThriftError if they can't be read."""
         ...
 
-    def framed(self, data: bytes, /) -> bytes:
-        """Wraps bytes to send."""
+    def framed(self, data: bytes, more: bytes = b"", /) -> bytes:
+        """Wraps bytes to send; in two parts, so that whoever puts a length before them needn't copy
+        them twice.
+        """
         ...
 
 
