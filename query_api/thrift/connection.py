@@ -83,6 +83,8 @@ class Connection(asyncio.Protocol):
         """The same in a sentence."""
         self.trace_headers: tuple[tuple[bytes, bytes], ...] = ()
         """The W3C context of the trace that the call belongs to, where there is a place for it."""
+        self.authorization = b""
+        """The header of HTTP with the token by which the client has proved who calls, if it has."""
         self.workers_methods: frozenset[str] = frozenset()
         """What clients may call that haven't proved who they are, where that is required."""
         self.flow = FlowControl()

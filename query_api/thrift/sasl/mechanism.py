@@ -1,6 +1,6 @@
 """What a mechanism of SASL is for the server."""
 
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 
 class Layer(Protocol):
@@ -20,6 +20,10 @@ class Layer(Protocol):
         them twice.
         """
         ...
+
+
+TOKEN: Final = "JWT"
+"""The kind of those who have shown a token, which others can check, too."""
 
 
 class Identity(NamedTuple):
