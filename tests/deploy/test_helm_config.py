@@ -17,13 +17,23 @@ pytestmark = pytest.mark.helm
 
 OF_THE_STACK = {"workers", "metastore", "secure"}
 """Keys of `metatide up`, which isn't for containers."""
+PASSWORD = {"upstream.user", "upstream.password_file"}
+JWT = {"upstream.jwt_file"}
 KERBEROS = {f"upstream.kerberos_{name}" for name in ("principal", "login", "keytab")}
 LDAP = {f"thrift.ldap_{name}" for name in ("url", "user_dn", "ca")}
 PASSWORD_CHECK = "thrift.password_check"
 EXCLUDED = (
-    {"database.password_command", "upstream.framed", "upstream.http_path", PASSWORD_CHECK},
-    {"database.password_file", "upstream.framed", *KERBEROS, *LDAP},
-    {"database.password_file", "upstream.http_path", *KERBEROS, PASSWORD_CHECK},
+    {
+        "database.password_command",
+        "upstream.framed",
+        "upstream.http_path",
+        PASSWORD_CHECK,
+        *PASSWORD,
+        *JWT,
+    },
+    {"database.password_file", "upstream.framed", *KERBEROS, *LDAP, *PASSWORD},
+    {"database.password_file", "upstream.http_path", *KERBEROS, PASSWORD_CHECK, *PASSWORD, *JWT},
+    {"database.password_file", "upstream.http_path", "upstream.framed", *KERBEROS, *LDAP, *JWT},
 )
 """What is left out in turn, because keys exclude each other."""
 MOUNTED = "/etc/metatide/files"

@@ -51,6 +51,9 @@ def guarded_metastore(
         "metastore.use.SSL": "true",
         "metastore.keystore.path": str(authority.java_key(authority.sign("metastore"))),
         "metastore.keystore.password": STORE_PASSWORD,
+        # Over HTTP, none of these is found out.
+        "metastore.keystore.type": "PKCS12",
+        "metastore.keymanagerfactory.algorithm": "PKIX",
     }
     trust = f"-Djavax.net.ssl.trustStore={authority.java_trust()}"
     password = f"-Djavax.net.ssl.trustStorePassword={STORE_PASSWORD}"

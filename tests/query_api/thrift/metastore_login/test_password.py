@@ -144,16 +144,16 @@ async def test_the_doctor_logs_in_as_a_worker_does(site: Site, tmp_path: Path) -
         config = site.config(**more)
         return {one.check: one.finding for one in examine(find_target(config), checks)}
 
-    found: Any = await asyncio.to_thread(findings)
-    assert found["metastore"].detail.endswith(", logged in as cache")
-    assert found["impersonation"].detail == (
+    results: Any = await asyncio.to_thread(findings)
+    assert results["metastore"].detail.endswith(", logged in as cache")
+    assert results["impersonation"].detail == (
         "off: metastores that check passwords run all calls as one user"
     )
     wrong = tmp_path / "wrong"
     wrong.write_text(WRONG)
-    found = await asyncio.to_thread(findings, PASSWORD_FILE=str(wrong))
-    assert found["metastore"].status is Status.FAILED
-    assert "it refuses the login" in found["metastore"].detail
+    results = await asyncio.to_thread(findings, PASSWORD_FILE=str(wrong))
+    assert results["metastore"].status is Status.FAILED
+    assert "it refuses the login" in results["metastore"].detail
 
 
 @pytest.mark.parametrize(
