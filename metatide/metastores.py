@@ -8,6 +8,8 @@ from typing import Final
 from hive.errors import InputError
 from metatide.config import Config
 from metatide.config.upstream import Upstream
+from query_api.thrift.metastore_login.jwt_file import JwtFile
+from query_api.thrift.metastore_login.password import PasswordLogin
 from query_api.thrift.upstream import Login, UpstreamSettings
 
 HTTP_IDLE_S: Final = 20
@@ -22,6 +24,7 @@ def upstream_settings(upstream: Upstream, advertised_host: str | None) -> Upstre
         http_path=None if upstream.http_path is None else f"/{upstream.http_path.strip('/')}",
         tls=_tls(upstream),
         login=_login(upstream, advertised_host),
+        authorization=None if upstream.jwt_file is None else JwtFile(upstream.jwt_file).header,
         impersonates=upstream.impersonates,
         connections_per_user_max=upstream.connections_per_user_max,
         idle_s=upstream.idle_s if upstream.http_path is None else min(upstream.idle_s, HTTP_IDLE_S),
@@ -30,7 +33,14 @@ def upstream_settings(upstream: Upstream, advertised_host: str | None) -> Upstre
 
 def require_proof(config: Config) -> None:
     """Raises InputError if clients could have the worker act for anybody."""
-    if config.upstream.impersonates and not config.thrift.needs_login:
+    if not config.upstream.impersonates:
+        return
+    if config.upstream.jwt_file is not None and config.thrift.jwt_keys is None:
+        raise InputError(
+            "upstream.impersonate has metastores shown clients' own tokens: have clients log in by "
+            "them (thrift.jwt_keys), or set it to false"
+        )
+    if not config.thrift.needs_login:
         raise InputError(
             "upstream.impersonate has metastores believe who clients are: have them log in "
             "(thrift.kerberos_principal, thrift.ldap_url, thrift.jwt_keys), or set it to false"
@@ -47,6 +57,9 @@ def require_gssapi(name: str) -> None:
 
 
 def _login(upstream: Upstream, advertised_host: str | None) -> Login | None:
+    if upstream.user is not None:
+        assert upstream.password_file is not None
+        return PasswordLogin(upstream.user, upstream.password_file)
     if upstream.kerberos_principal is None:
         return None
     require_gssapi("upstream.kerberos_principal")

@@ -7,7 +7,14 @@ import msgspec
 
 from hive.errors import InputError
 from metatide.config.section import Section, key
-from metatide.config.values import GuardedPatterns, KeysLocation, LdapUrls, Principal, UserDn
+from metatide.config.values import (
+    FunctionName,
+    GuardedPatterns,
+    KeysLocation,
+    LdapUrls,
+    Principal,
+    UserDn,
+)
 
 
 class Thrift(Section, frozen=True):
@@ -121,6 +128,14 @@ class Thrift(Section, frozen=True):
     ldap_ca: Annotated[
         Path | None, key("The CA certificates for the directory; by default the system's.")
     ] = None
+    password_check: Annotated[
+        FunctionName | None,
+        key(
+            "A function of yours that checks the passwords of clients in place of a directory: "
+            "`package.module:function`, which takes a name and a password and returns True or "
+            "False."
+        ),
+    ] = None
     jwt_keys: Annotated[
         KeysLocation | None,
         key(
@@ -192,12 +207,7 @@ class Thrift(Section, frozen=True):
             raise InputError(
                 "thrift.delegation_tokens has no use without thrift.kerberos_principal"
             )
-        if self.ldap_url is not None and self.tls_certificate is None:
-            raise InputError(
-                "thrift.ldap_url has clients send passwords: set thrift.tls_certificate and "
-                "thrift.tls_key, so that nobody else reads them"
-            )
-
+        self._check_passwords()
         if self.kerberos_principal and self.http_port is not None and not self.tls_certificate:
             raise InputError(
                 "clients of thrift.http_port send tickets that whoever reads them could use: set "
@@ -223,6 +233,16 @@ class Thrift(Section, frozen=True):
                 "(thrift.kerberos_principal, thrift.ldap_url, thrift.jwt_keys)"
             )
 
+    def _check_passwords(self) -> None:
+        if self.ldap_url is not None and self.password_check is not None:
+            raise InputError("set one of thrift.ldap_url and thrift.password_check, not both")
+        name = "thrift.ldap_url" if self.password_check is None else "thrift.password_check"
+        if self.checks_passwords and self.tls_certificate is None:
+            raise InputError(
+                f"{name} has clients send passwords: set thrift.tls_certificate and "
+                "thrift.tls_key, so that nobody else reads them"
+            )
+
     def _check_tokens(self) -> None:
         if self.jwt_keys is None:
             if self.jwt_issuer is not None or self.jwt_audience is not None:
@@ -240,5 +260,10 @@ class Thrift(Section, frozen=True):
     @property
     def needs_login(self) -> bool:
         """Whether clients must prove who they are."""
-        logins = self.ldap_url, self.kerberos_principal, self.jwt_keys
-        return any(login is not None for login in logins)
+        logins = self.kerberos_principal, self.jwt_keys
+        return self.checks_passwords or any(login is not None for login in logins)
+
+    @property
+    def checks_passwords(self) -> bool:
+        """Whether clients may show a name and a password."""
+        return self.ldap_url is not None or self.password_check is not None

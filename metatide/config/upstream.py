@@ -54,12 +54,29 @@ class Upstream(Section, frozen=True):
             "it is read anew each time."
         ),
     ] = None
+    user: Annotated[
+        str | None,
+        key(
+            "The name by which the worker logs in at metastores that check passwords "
+            "(`hive.metastore.authentication` `LDAP`, `CUSTOM`, `PAM` or `CONFIG`)."
+        ),
+    ] = None
+    password_file: Annotated[
+        Path | None, key("A file with its password, which is read for each login.")
+    ] = None
+    jwt_file: Annotated[
+        Path | None,
+        key(
+            "A file with the worker's own token for metastores over HTTP that want a JWT "
+            "(`hive.metastore.authentication` `JWT`). It is read again when it changes."
+        ),
+    ] = None
     impersonate: Annotated[
         bool,
         key(
-            "Whether relayed calls run as the client's user, with `upstream.kerberos_principal`: "
-            "the metastores must allow that by `hadoop.proxyuser`. Otherwise all run as "
-            "`upstream.kerberos_login`."
+            "Whether relayed calls run as the client's user. With `upstream.kerberos_principal` "
+            "the metastores must allow that by `hadoop.proxyuser`; with `upstream.jwt_file` they "
+            "are shown the client's own token. Otherwise all run as the worker's own user."
         ),
     ] = True
     connections_per_user_max: Annotated[
@@ -78,10 +95,23 @@ class Upstream(Section, frozen=True):
                 "set all of upstream.kerberos_principal, upstream.kerberos_login and "
                 "upstream.kerberos_keytab, or none"
             )
+        if (self.user is None) != (self.password_file is None):
+            raise InputError("set both upstream.user and upstream.password_file, or neither")
+        if self.jwt_file is not None and self.http_path is None:
+            raise InputError(
+                "upstream.jwt_file is for metastores over HTTP: set upstream.http_path"
+            )
+        for name, file in (("password", self.password_file), ("jwt", self.jwt_file)):
+            if file is not None and not self.tls:
+                raise InputError(
+                    f"upstream.{name}_file holds what whoever reads it on its way could use: set "
+                    "upstream.tls"
+                )
         ways = {
             "upstream.framed": self.framed,
             "upstream.http_path": self.http_path is not None,
             "upstream.kerberos_principal": self.kerberos_principal is not None,
+            "upstream.user": self.user is not None,
         }
         chosen = [name for name, is_chosen in ways.items() if is_chosen]
         if len(chosen) > 1:
@@ -89,4 +119,5 @@ class Upstream(Section, frozen=True):
 
     @property
     def impersonates(self) -> bool:
-        return self.kerberos_principal is not None and self.impersonate
+        can_do = self.kerberos_principal is not None or self.jwt_file is not None
+        return can_do and self.impersonate

@@ -222,6 +222,18 @@ class UserDn(str):
         return super().__new__(cls, text)
 
 
+class FunctionName(str):
+    """The name of a function of Python."""
+
+    __slots__ = ()
+    metavar = "MODULE:FUNCTION"
+
+    def __new__(cls, text: str) -> Self:
+        if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", text):
+            raise ValueError("expected MODULE:FUNCTION")
+        return super().__new__(cls, text)
+
+
 class Servers(str):
     """Addresses of Kafka brokers, separated by commas."""
 

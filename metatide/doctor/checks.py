@@ -62,7 +62,7 @@ CHECKS = (
     Check("default catalog", metastore.default_catalog, "metastore"),
     Check("authorization hooks", metastore.authorization, "metastore"),
     Check("logins by Kerberos", kerberos.of_clients),
-    Check("logins by LDAP", thrift_logins.by_ldap),
+    Check("logins by password", thrift_logins.by_password),
     Check("logins by JWT", thrift_logins.by_jwt),
     Check("delegation tokens", thrift_logins.by_delegation_token),
     Check("expressions", expressions.readable),

@@ -73,10 +73,14 @@ def impersonation(target: Target) -> Finding:
     """Tries whether the metastore lets the worker act for users by delegation tokens."""
     if target.upstream is None:
         return unchecked("none is named", _GIVE_UPSTREAM)
-    if target.upstream.kerberos_principal is None:
+    if target.upstream.user is not None:
+        return ok("off: metastores that check passwords run all calls as one user")
+    if target.upstream.kerberos_principal is None and target.upstream.jwt_file is None:
         return ok("the metastore believes what workers say of clients")
     if not target.upstream.impersonate:
         return ok("off: relayed calls run as the worker's own user")
+    if target.upstream.jwt_file is not None:
+        return ok("the metastore is shown clients' own tokens")
     try:
         upstream.impersonate(target)
     except MachineError as error:

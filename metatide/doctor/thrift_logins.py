@@ -15,16 +15,20 @@ from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
 from metatide.worker.logins import directories, require_jwt, trusted
 from query_api.thrift.link import shown
+from query_api.thrift.sasl.password_function import load_function
 from query_api.thrift.sasl.relayed_tokens import RelayedTokens
 from query_api.thrift.upstream import Upstreams
 
 _NO_TOKEN = ("none",)
 
 
-def by_ldap(target: Target) -> Finding:
-    """Tries each directory."""
+def by_password(target: Target) -> Finding:
+    """Tries each directory, or loads the function."""
+    if target.thrift.password_check is not None:
+        load_function(target.thrift.password_check)
+        return ok(f"{target.thrift.password_check} can be called; passwords can't be tried here")
     if target.thrift.ldap_url is None:
-        return ok("off: thrift.ldap_url isn't set")
+        return ok("off: thrift.ldap_url isn't set, nor thrift.password_check")
     faults = asyncio.run(directories(target.thrift).faults())
     addresses = target.thrift.ldap_url.addresses
     if faults:

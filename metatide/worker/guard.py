@@ -24,7 +24,13 @@ def _authorizer(config: Config, backend: Backend) -> Authorizer | None:
         return None
     if upstream.url is None:
         raise InputError("thrift.authorization=metastore asks a metastore: set upstream.url")
-    if upstream.kerberos_principal is not None and not upstream.impersonate:
+    if upstream.user is not None:
+        raise InputError(
+            "thrift.authorization=metastore asks as the client's user, and metastores that check "
+            "passwords run all calls as one (upstream.user): use thrift.authorization=lists"
+        )
+    has_own_user = upstream.kerberos_principal is not None or upstream.jwt_file is not None
+    if has_own_user and not upstream.impersonate:
         raise InputError(
             "thrift.authorization=metastore asks as the client's user: set upstream.impersonate"
         )

@@ -17,6 +17,7 @@ from query_api.thrift.http_transport.scheme import Scheme
 from query_api.thrift.http_transport.settings import HttpSettings
 from query_api.thrift.sasl import digest, ldap, plain, tokens
 from query_api.thrift.sasl.mechanism import Mechanism
+from query_api.thrift.sasl.password_function import PasswordFunction
 from query_api.thrift.sasl.relayed_tokens import RelayedTokens
 from query_api.thrift.settings import MIB
 from query_api.thrift.upstream import Upstreams, UpstreamSettings
@@ -39,6 +40,8 @@ def mechanisms(
     offered: dict[str, Mechanism] = {}
     if thrift.ldap_url is not None:
         offered[plain.NAME] = plain.Plain(directories(thrift))
+    elif thrift.password_check is not None:
+        offered[plain.NAME] = plain.Plain(PasswordFunction(thrift.password_check))
     if thrift.kerberos_principal is not None:
         offered["GSSAPI"] = _kerberos(thrift, advertised_host or socket.getfqdn())
         if thrift.delegation_tokens:

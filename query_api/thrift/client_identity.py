@@ -1,12 +1,13 @@
 """What a client told its metastore about itself, which each new connection must repeat."""
 
+from collections.abc import Callable
 from typing import Final
 
 from hive.errors import ThriftError
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, string, strings
 from query_api.thrift.call import Client
-from query_api.thrift.sasl.mechanism import Identity
+from query_api.thrift.sasl.mechanism import TOKEN, Identity
 from query_api.thrift.upstream import Introduction
 from query_api.thrift.wire import STOP, Message, MessageType, header
 
@@ -25,8 +26,11 @@ _CONF: Final = Struct("setMetaConf_args", (1, "key", string), (2, "value", strin
 class ClientIdentity:
     """How a connection to a metastore begins."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, authorization: Callable[[], bytes]) -> None:
+        """`authorization` gives the header with which the call under way came."""
         self._client = client
+        self._authorization = authorization
+        self._has_token = False
         self._principal = ""
         self._claim: bytes | None = None
         self._settings: dict[str, bytes] = {}
@@ -35,7 +39,8 @@ class ClientIdentity:
     def introduction(self) -> Introduction:
         """What a metastore is told first."""
         session = [*self._settings.values()]
-        return Introduction(self._client.user, self._principal, self._claim, session)
+        authorization = self._authorization if self._has_token else None
+        return Introduction(self._client.user, self._principal, self._claim, session, authorization)
 
     @property
     def is_proved(self) -> bool:
@@ -46,6 +51,7 @@ class ClientIdentity:
         """Takes note of who the client has proved to be; it can't become another user."""
         self.claim(identity.user)
         self._principal = identity.principal or identity.user
+        self._has_token = identity.kind == TOKEN
 
     def claim(self, user: str) -> None:
         """Takes note of who the client says that it is, as it does by `set_ugi`, too."""

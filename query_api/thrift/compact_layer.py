@@ -39,9 +39,9 @@ class CompactLayer:
         """The calls in what has come out of the layer beneath."""
         return self._reader.feed(data)
 
-    def framed(self, data: bytes) -> bytes:
+    def framed(self, data: bytes, more: bytes = b"") -> bytes:
         """The replies that are complete with these bytes."""
-        replies, at = bytearray(), 0
+        data, replies, at = data + more, bytearray(), 0
         while at < len(data):
             end = self._scanner.feed(data, at)
             self._keep(data[at:] if end < 0 else data[at:end])

@@ -83,6 +83,8 @@ class Connection(asyncio.Protocol):
         """The same in a sentence."""
         self.trace_headers: tuple[tuple[bytes, bytes], ...] = ()
         """The W3C context of the trace that the call belongs to, where there is a place for it."""
+        self.authorization = b""
+        """The header of HTTP with the token by which the client has proved who calls, if it has."""
         self.workers_methods: frozenset[str] = frozenset()
         """What clients may call that haven't proved who they are, where that is required."""
         self.flow = FlowControl()
@@ -110,12 +112,15 @@ class Connection(asyncio.Protocol):
 
     # For the handler of calls.
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes, more: bytes = b"") -> None:
+        """Sends these bytes, both parts in one piece."""
         transport = self._transport
         if transport is None:
             return
         if self._layer is not None:
-            data = self._layer.framed(data)
+            data = self._layer.framed(data, more)
+        elif more:
+            data += more
         transport.write(data)
         if len(data) > LARGE_BYTES:
             self._untaken.wrote(len(data), transport.get_write_buffer_size())
@@ -340,15 +345,16 @@ class Connection(asyncio.Protocol):
 
     def _within(self, data: bytes) -> bytes:
         """The calls in what has come. Raises ThriftError."""
-        if self._layer is not None:
-            data = self._layer.feed(data)
-        if data and not self._has_protocol:
+        layer = self._layer
+        if layer is not None:
+            data = layer.feed(data)
+        if not self._has_protocol and data:
             self._has_protocol = True
             if data[0] == COMPACT:
-                self._layer = CompactLayer(self._layer, self._settings.message_bytes_max)
-                data = self._layer.read(data)
-        if self._layer is not None and self._layer.held_bytes != self._layer_bytes:
-            self._count_layer(self._layer.held_bytes)
+                layer = self._layer = CompactLayer(layer, self._settings.message_bytes_max)
+                data = layer.read(data)
+        if layer is not None and layer.held_bytes != self._layer_bytes:
+            self._count_layer(layer.held_bytes)
         return data
 
     def _count_layer(self, held_bytes: int) -> None:

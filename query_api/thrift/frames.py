@@ -20,17 +20,15 @@ class Frames:
         self._left = 0
         self._head = b""
 
-    def framed(self, data: bytes) -> bytes:
+    def framed(self, data: bytes, more: bytes = b"") -> bytes:
         """Wraps these bytes in one frame."""
-        return I32.pack(len(data)) + data
+        return b"".join((I32.pack(len(data) + len(more)), data, more))
 
     def feed(self, data: bytes) -> bytes:
         """The bytes within the frames."""
-        if not self._left and not self._head and len(data) > I32.size:
-            (size,) = I32.unpack_from(data)
-            # Most clients send a call as one frame, and wait for its reply.
-            if size == len(data) - I32.size:
-                return data[I32.size :]
+        # Most clients send a call as one frame, and wait for its reply.
+        if not self._left and not self._head and data[: I32.size] == I32.pack(len(data) - I32.size):
+            return data[I32.size :]
         parts = []
         at = 0
         while at < len(data):

@@ -1,5 +1,6 @@
 """Calls as the bodies of requests of HTTP, for metastores that speak Thrift over HTTP."""
 
+from collections.abc import Callable
 from typing import Final
 
 import httptools
@@ -14,17 +15,28 @@ _OK: Final = 200
 
 
 class HttpLayer:
-    """The requests and responses on one connection, of one user."""
+    """The requests and responses on one connection, of one user. Metastores that want a token are
+    shown it with each request, since it may have been renewed in the meantime; others are told the
+    user's name.
+    """
 
     held_bytes: Final = 0
     """What is received is passed on at once."""
 
-    def __init__(self, address: Address, path: str, user: str) -> None:
+    def __init__(
+        self,
+        address: Address,
+        path: str,
+        user: str,
+        authorization: Callable[[], bytes] | None = None,
+    ) -> None:
         """Raises UpstreamError if the user's name can't be sent."""
         if not user.isprintable():
             raise UpstreamError("the user's name can't be sent in a header of HTTP")
+        self._authorization = authorization
+        actor = "" if authorization else f"x-actor-username: {user}\r\n"
         self._head = (
-            f"POST {path} HTTP/1.1\r\nhost: {shown(address)}\r\nx-actor-username: {user}\r\n"
+            f"POST {path} HTTP/1.1\r\nhost: {shown(address)}\r\n{actor}"
             "accept: application/x-thrift\r\ncontent-type: application/x-thrift\r\n"
         ).encode()
         self.trace_headers = b""
@@ -35,13 +47,17 @@ class HttpLayer:
         self._refused_by = 0
         self._head_bytes = 0
 
-    def framed(self, data: bytes) -> bytes:
+    def framed(self, data: bytes, more: bytes = b"") -> bytes:
         """A request with this call."""
-        head = self._head + self.trace_headers
-        return b"%bcontent-length: %d\r\n\r\n%b" % (head, len(data), data)
+        head, size = self._head + self.trace_headers, len(data) + len(more)
+        if self._authorization is not None:
+            head += b"authorization: %b\r\n" % self._authorization()
+        return b"%bcontent-length: %d\r\n\r\n%b%b" % (head, size, data, more)
 
     def feed(self, data: bytes) -> bytes:
-        """What these bytes hold of replies. Raises ThriftError."""
+        """What these bytes hold of replies. Raises ThriftError, and UpstreamError if a request is
+        refused.
+        """
         self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
@@ -49,7 +65,7 @@ class HttpLayer:
             raise ThriftError(f"this is no response of HTTP: {error}") from error
         if self._refused_by:
             why = self._refusal.decode(errors="replace")
-            raise ThriftError(f"it answers {self._refused_by}: {why!r}")
+            raise UpstreamError(f"it answers {self._refused_by}: {why!r}")
         if self._head_bytes > HEAD_BYTES_MAX:
             raise ThriftError(f"the head of a response has more than {HEAD_BYTES_MAX} bytes")
         body = b"".join(self._parts)

@@ -105,6 +105,9 @@ class Link(asyncio.Protocol):
         except ThriftError as error:
             self._fail(f"its reply can't be read: {error}")
             return
+        except UpstreamError as error:
+            self._fail(str(error))
+            return
         if end < 0:
             taker.piece(data)
             return

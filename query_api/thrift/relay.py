@@ -35,7 +35,7 @@ class ClientRelay:
         self._client = client
         self._own_writes = own_writes
         self._replies = replies
-        self._identity = ClientIdentity(client)
+        self._identity = ClientIdentity(client, lambda: connection.authorization)
         self._link: Link | None = None
         self._link_user = ""
 

@@ -39,7 +39,7 @@ class Replies:
         """Writes an answer at once or as the client takes it, and may keep it for equal calls."""
         head, result = header(MessageType.REPLY, message.method, message.sequence), answer.result
         if isinstance(result, bytes):
-            self._connection.write(head + result)
+            self._connection.write(head, result)
             self._keep(message, answer, result)
             self.answered(message.method, answer.source, answer.reason)
         elif isinstance(result, AsyncIterable):
@@ -55,7 +55,7 @@ class Replies:
 
     def send_kept(self, kept: CachedReply, head: bytes) -> None:
         """Answers a call by a kept reply; `head` is the part of the call that the reply repeats."""
-        self._connection.write(b"".join((REPLY_HEAD, head, kept.body)))
+        self._connection.write(REPLY_HEAD + head, kept.body)
         kept.figures.answered(Source.CACHE, kept.reason, perf_counter() - self.call_began)
 
     def send_if_latest(self, kept: CachedReply, data: bytes, head: bytes) -> None:

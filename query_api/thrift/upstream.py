@@ -3,7 +3,7 @@
 import asyncio
 import random
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Final, NamedTuple, Protocol
 from weakref import WeakSet
@@ -65,8 +65,10 @@ class UpstreamSettings(msgspec.Struct, frozen=True):
     tls: ssl.SSLContext | None = None
     login: Login | None = None
     """How to prove who the worker is; None if metastores let in everybody."""
+    authorization: Callable[[], bytes] | None = None
+    """What shows metastores over HTTP who the worker is; None if they let in everybody."""
     impersonates: bool = False
-    """Whether calls of clients run as these users, if there is a login."""
+    """Whether calls of clients run as these users, if metastores don't let in everybody."""
     connections_per_user_max: int = 200
     idle_s: float = 300.0
     """How long a client's connection to a metastore stays open without a call."""
@@ -83,6 +85,8 @@ class Introduction(NamedTuple):
     """The call that says who the client is, for metastores that believe that."""
     session: Sequence[bytes] = ()
     """The calls with the settings of the client's session."""
+    authorization: Callable[[], bytes] | None = None
+    """What shows a metastore over HTTP who the client is, if it has shown a token."""
 
 
 OWN: Final = Introduction()
@@ -115,6 +119,10 @@ class Upstreams:
         impersonates = settings.login is not None and settings.impersonates
         if impersonates and introduction is not OWN and not introduction.principal:
             raise UpstreamError("metastores let in only clients that have proved who they are")
+        if self._authorization_of(introduction) is None and settings.authorization is not None:
+            raise UpstreamError(
+                "metastores want the client's own token: log in by it at thrift.http_port"
+            )
         failures = []
         for address in self._in_order():
             try:
@@ -141,8 +149,13 @@ class Upstreams:
     def _kind_of(self, introduction: Introduction) -> str:
         if introduction is OWN:
             return OF_WORKER
-        settings = self.settings
-        return IMPERSONATED if settings.login and settings.impersonates else OF_CLIENTS
+        return IMPERSONATED if self.settings.impersonates else OF_CLIENTS
+
+    def _authorization_of(self, introduction: Introduction) -> Callable[[], bytes] | None:
+        """What shows a metastore over HTTP who calls."""
+        if introduction is OWN or not self.settings.impersonates:
+            return self.settings.authorization
+        return introduction.authorization
 
     async def open_unproved(self) -> tuple[Peer, asyncio.Transport]:
         """A connection to a metastore on which nothing was said; raises UpstreamError."""
@@ -186,7 +199,8 @@ class Upstreams:
     def _layer(self, address: Address, introduction: Introduction) -> Layer | None:
         if self.settings.http_path is not None:
             user = OWN_NAME if introduction is OWN else introduction.user or NOBODY
-            return HttpLayer(address, self.settings.http_path, user)
+            authorization = self._authorization_of(introduction)
+            return HttpLayer(address, self.settings.http_path, user, authorization)
         return Frames() if self.settings.framed else None
 
     async def _connect_for(self, user: str, address: Address) -> Link:

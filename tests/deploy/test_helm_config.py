@@ -17,11 +17,23 @@ pytestmark = pytest.mark.helm
 
 OF_THE_STACK = {"workers", "metastore", "secure"}
 """Keys of `metatide up`, which isn't for containers."""
+PASSWORD = {"upstream.user", "upstream.password_file"}
+JWT = {"upstream.jwt_file"}
 KERBEROS = {f"upstream.kerberos_{name}" for name in ("principal", "login", "keytab")}
+LDAP = {f"thrift.ldap_{name}" for name in ("url", "user_dn", "ca")}
+PASSWORD_CHECK = "thrift.password_check"
 EXCLUDED = (
-    {"database.password_command", "upstream.framed", "upstream.http_path"},
-    {"database.password_file", "upstream.framed", *KERBEROS},
-    {"database.password_file", "upstream.http_path", *KERBEROS},
+    {
+        "database.password_command",
+        "upstream.framed",
+        "upstream.http_path",
+        PASSWORD_CHECK,
+        *PASSWORD,
+        *JWT,
+    },
+    {"database.password_file", "upstream.framed", *KERBEROS, *LDAP, *PASSWORD},
+    {"database.password_file", "upstream.http_path", *KERBEROS, PASSWORD_CHECK, *PASSWORD, *JWT},
+    {"database.password_file", "upstream.http_path", "upstream.framed", *KERBEROS, *LDAP, *JWT},
 )
 """What is left out in turn, because keys exclude each other."""
 MOUNTED = "/etc/metatide/files"
@@ -36,6 +48,7 @@ VALUES: dict[str, Any] = {
     "upstream.kerberos_principal": "hive/_HOST@EXAMPLE.COM",
     "upstream.kerberos_login": "metatide/worker@EXAMPLE.COM",
     "thrift.ldap_url": "ldaps://a,ldaps://b:1636",
+    PASSWORD_CHECK: "site.passwords:check",
     "thrift.kerberos_principal": "hive/_HOST@EXAMPLE.COM",
     "thrift.ldap_user_dn": "uid={user},dc=example",
     "kafka.sasl_kerberos_principal": "cache@EXAMPLE.COM",

@@ -5,10 +5,11 @@ all repositories; Tez runs in the same process.
 """
 
 import getpass
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JJavaError
@@ -19,6 +20,7 @@ from metatide.stack.jars import JarSet
 from query_api.thrift.gateway import OPENED
 from state.folders import make_folder
 from tests.support.class_files import empty_class
+from tests.support.hive_client import log_in_by_keytab
 from tests.support.hive_java import hive_java
 from tests.support.hms_client import CAPABILITIES
 from tests.support.sql import Answer
@@ -71,6 +73,20 @@ _FOLDERS: Final = {
 # Hive's planner fails with it now and then, whatever its metastore is, before anything is done.
 _RACE: Final = "SemanticException: java.util.ConcurrentModificationException"
 _RACES_MAX: Final = 5
+
+
+class Login(NamedTuple):
+    """How Hive logs in at its metastore."""
+
+    properties: Mapping[str, str] = MappingProxyType({})
+    java_options: tuple[str, ...] = ()
+    classes: tuple[Path, ...] = ()
+    principal: str = ""
+    """Who has a ticket, if that is needed."""
+    keytab: Path = Path()
+
+
+NO_LOGIN: Final = Login()
 
 
 class HiveSession:
@@ -141,7 +157,9 @@ class HiveProcess:
 
 
 @contextmanager
-def hive_process(address: str, warehouse: Path, folder: Path) -> Iterator[HiveProcess]:
+def hive_process(
+    address: str, warehouse: Path, folder: Path, login: Login = NO_LOGIN
+) -> Iterator[HiveProcess]:
     """A process for sessions whose metastore is at `address`."""
     engine = jars.install(JarSet.load("hive-engine", _SETS), cache_dir() / "jars")
     make_folder(folder)
@@ -151,6 +169,7 @@ def hive_process(address: str, warehouse: Path, folder: Path) -> Iterator[HivePr
         "metastore.thrift.uris": address,
         "metastore.warehouse.dir": f"file:{warehouse / 'managed'}",
         "metastore.warehouse.external.dir": f"file:{warehouse / 'external'}",
+        **login.properties,
     }
     properties = "".join(
         f"<property><name>{key}</name><value>{value}</value></property>"
@@ -161,7 +180,10 @@ def hive_process(address: str, warehouse: Path, folder: Path) -> Iterator[HivePr
         path = folder / f"{name}.class"
         make_folder(path.parent)
         path.write_bytes(empty_class(name))
-    with hive_java(_OPTIONS, (folder, engine / "*")) as java, ExitStack() as sessions:
+    options, classes = (*_OPTIONS, *login.java_options), (*login.classes, folder, engine / "*")
+    with hive_java(options, classes) as java, ExitStack() as sessions:
+        if login.principal:
+            log_in_by_keytab(java, login.principal, login.keytab, login.properties)
         _begin(java)
         yield HiveProcess(java, sessions)
 

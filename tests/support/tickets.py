@@ -1,12 +1,20 @@
 """The library for Kerberos, which the environment doesn't have, and clients that show tickets."""
 
+import re
+import struct
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
 from tests.support.kdc import HOST
 from tests.support.locked_packages import package_folder
+from tests.support.programs import system_program
+from tests.support.worker_log import WorkerLog
 
 
 def load_gssapi() -> Any:
@@ -20,14 +28,23 @@ def load_gssapi() -> Any:
 
 
 def session_with(
-    keytab: Path, principal: str, service: str = "hive", mechanism: str | None = None
+    keytab: Path,
+    principal: str,
+    service: str = "hive",
+    mechanism: str | None = None,
+    tickets: Path | None = None,
 ) -> Any:
-    """The session of a client with a fresh ticket for a service, by the mechanism with this OID."""
+    """The session of a client with a ticket for a service, by the mechanism with this OID; a fresh
+    one unless the file of tickets has one.
+    """
     gssapi = load_gssapi()
     name = gssapi.Name(principal, gssapi.NameType.kerberos_principal)
     # The library keeps what is in memory for as long as the process runs, by this name; a file of a
     # later realm can have the number of one that was deleted.
-    store = {"client_keytab": str(keytab), "ccache": f"MEMORY:{uuid4()}"}
+    store = {"ccache": f"MEMORY:{uuid4()}" if tickets is None else f"FILE:{tickets}"}
+    # With a keytab, the library gets new tickets when half of their time is over.
+    if tickets is None or not tickets.exists():
+        store["client_keytab"] = str(keytab)
     return gssapi.SecurityContext(
         name=gssapi.Name(f"{service}@{HOST}", gssapi.NameType.hostbased_service),
         creds=gssapi.Credentials(name=name, usage="initiate", store=store),
@@ -37,3 +54,33 @@ def session_with(
         | gssapi.RequirementFlag.integrity
         | gssapi.RequirementFlag.confidentiality,
     )
+
+
+def keep_beyond_their_end(tickets: Path, life_s: int) -> None:
+    """Has clients show the tickets in this file though they have ended: it says that they last for
+    another hour, the tickets themselves, which only services can read, still tell the truth.
+    """
+    content, now = bytearray(tickets.read_bytes()), int(time.time())
+    for at in range(len(content) - 16):
+        issued, begins, ends, _ = struct.unpack_from("!4I", content, at)
+        if now - 600 < issued <= begins <= now and begins < ends <= begins + life_s:
+            struct.pack_into("!I", content, at + 8, now + 3600)
+    tickets.write_bytes(content)
+
+
+def keep_tickets_out(log: WorkerLog, monkeypatch: pytest.MonkeyPatch, *keytabs: Path) -> None:
+    """Neither keys of these keytabs nor what shows a ticket from now on may be logged."""
+    for keytab in keytabs:
+        command = (system_program("klist"), "-K", "-k", str(keytab))
+        listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        log.keep_out(*map(bytes.fromhex, re.findall(r"\(0x(\w+)\)", listed)))
+    context = load_gssapi().SecurityContext
+    step = context.step
+
+    def remembered(*arguments: Any, **more: Any) -> Any:
+        token = step(*arguments, **more)
+        if token:
+            log.keep_out(token)
+        return token
+
+    monkeypatch.setattr(context, "step", remembered)

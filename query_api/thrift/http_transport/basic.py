@@ -1,4 +1,4 @@
-"""Basic (RFC 7617): a name and a password, which a directory checks."""
+"""Basic (RFC 7617): a name and a password, checked as PLAIN's are."""
 
 import base64
 from typing import Final

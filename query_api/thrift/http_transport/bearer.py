@@ -17,6 +17,7 @@ from jwt.exceptions import (
 from hive.errors import RefusedLoginError
 from query_api.thrift.http_transport.key_set import KeySource, SigningKey
 from query_api.thrift.http_transport.scheme import Proof
+from query_api.thrift.sasl.mechanism import TOKEN
 from query_api.thrift.sasl.plain import is_user
 
 NAME: Final = "bearer"
@@ -37,7 +38,7 @@ _FAULTS: Final[dict[type[PyJWTError], str]] = {
 class Bearer:
     """The scheme. Users are the subjects of tokens, as at a metastore."""
 
-    kind: Final = "JWT"
+    kind: Final = TOKEN
 
     def __init__(
         self, keys: KeySource, *, issuer: str | None = None, audience: str | None = None

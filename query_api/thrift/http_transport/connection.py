@@ -16,7 +16,7 @@ from query_api.thrift.http_transport.request import Request, too_large
 from query_api.thrift.http_transport.response import CONTINUE, Headers, Response, refusal
 from query_api.thrift.http_transport.scheme import Remembered, Scheme, credentials_of
 from query_api.thrift.http_transport.session import Session
-from query_api.thrift.sasl.mechanism import Identity
+from query_api.thrift.sasl.mechanism import TOKEN, Identity
 from query_api.thrift.settings import ThriftSettings
 
 HEAD_BYTES_MAX: Final = 64 * 1024
@@ -315,6 +315,8 @@ class HttpConnection(asyncio.Protocol):
             keeps_open=self._keeps_open and not self._is_pipelined,
         )
         session.trace_headers = self._request.trace_headers
+        if identity.kind == TOKEN:
+            session.authorization = self._request.headers[b"authorization"]
         session.data_received(body)
         if session.is_idle:
             # A kept reply changes no state.

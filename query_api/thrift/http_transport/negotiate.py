@@ -9,7 +9,7 @@ from gssapi.exceptions import GSSError
 
 from hive.errors import RefusedLoginError
 from query_api.thrift.http_transport.scheme import Proof
-from query_api.thrift.sasl.kerberos import credentials_of, reason_of
+from query_api.thrift.sasl.kerberos import credentials_of, refusal_of
 from query_api.thrift.sasl.principals import user_of
 
 NAME: Final = "negotiate"
@@ -47,6 +47,6 @@ class Negotiate:
             principal = str(context.initiator_name)
             user = user_of(principal, self._realm)
         except GSSError as error:
-            raise RefusedLoginError(f"Kerberos: {reason_of(error)}") from None
+            raise refusal_of(error) from None
         answer_text = base64.b64encode(answer or b"").decode()
         return Proof(user, answer=answer_text, principal=principal)

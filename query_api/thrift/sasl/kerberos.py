@@ -20,6 +20,11 @@ FRAME_BYTES_MAX: Final = (1 << 24) - 1
 OVERHEAD_BYTES_MAX: Final = 1024
 """By how much a protected frame may be longer than its content."""
 _SIZE_BYTES: Final = 3
+_REMEDIES: Final = {
+    "Ticket expired": "get a new one, as by kinit",
+    "Clock skew too great": "set the clocks of client and server, as by NTP",
+}
+"""What clients can do, by the reason that the library gives."""
 
 
 class Protection(IntFlag):
@@ -77,7 +82,7 @@ class _Exchange:
                     return Challenge(token or b"")
             return Challenge(self._offer())
         except GSSError as error:
-            raise RefusedLoginError(f"Kerberos: {reason_of(error)}") from None
+            raise refusal_of(error) from None
 
     def _offer(self) -> bytes:
         self._has_offered = True
@@ -147,6 +152,13 @@ def try_keys(principal: str, keytab: Path) -> None:
         server.step(client.step())
     except GSSError as error:
         raise RefusedLoginError(reason_of(error)) from None
+
+
+def refusal_of(error: GSSError) -> RefusedLoginError:
+    """What a client is told whose ticket is refused."""
+    reason = reason_of(error)
+    remedy = _REMEDIES.get(reason)
+    return RefusedLoginError(f"Kerberos: {reason}{f': {remedy}' if remedy else ''}")
 
 
 def reason_of(error: GSSError) -> str:

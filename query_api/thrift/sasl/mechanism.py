@@ -1,6 +1,6 @@
 """What a mechanism of SASL is for the server."""
 
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 
 class Layer(Protocol):
@@ -15,9 +15,15 @@ class Layer(Protocol):
         """The bytes within received frames. Raises ThriftError if they can't be read."""
         ...
 
-    def framed(self, data: bytes, /) -> bytes:
-        """Wraps bytes to send."""
+    def framed(self, data: bytes, more: bytes = b"", /) -> bytes:
+        """Wraps bytes to send; in two parts, so that whoever puts a length before them needn't copy
+        them twice.
+        """
         ...
+
+
+TOKEN: Final = "JWT"
+"""The kind of those who have shown a token, which others can check, too."""
 
 
 class Identity(NamedTuple):

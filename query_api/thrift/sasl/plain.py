@@ -1,4 +1,4 @@
-"""SASL's PLAIN (RFC 4616): a name and a password, which a directory checks."""
+"""SASL's PLAIN (RFC 4616): a name and a password, which a directory or a function checks."""
 
 import unicodedata
 from typing import Final, Protocol

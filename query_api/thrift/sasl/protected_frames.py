@@ -27,8 +27,8 @@ class ProtectedFrames:
     def held_bytes(self) -> int:
         return len(self._received)
 
-    def framed(self, data: bytes) -> bytes:
-        step = self._piece_bytes
+    def framed(self, data: bytes, more: bytes = b"") -> bytes:
+        data, step = data + more, self._piece_bytes
         return b"".join(self._frame(data[at : at + step]) for at in range(0, len(data), step))
 
     def feed(self, data: bytes) -> bytes:

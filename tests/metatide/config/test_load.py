@@ -184,6 +184,13 @@ def test_a_login_by_token_is_told_in_the_words_of_the_library() -> None:
         ({"LDAP_USER_DN": "uid=ann"}, "expected a name with {user} in it, once"),
         ({"LDAP_URL": "ldaps://a"}, "set both thrift.ldap_url and thrift.ldap_user_dn"),
         ({"LDAP_URL": "ldaps://a", "LDAP_USER_DN": "{user}@a"}, "set thrift.tls_certificate"),
+        ({"PASSWORD_CHECK": "site:check"}, "thrift.password_check has clients send passwords"),
+        ({"PASSWORD_CHECK": "site.check"}, "expected MODULE:FUNCTION"),
+        ({"PASSWORD_CHECK": "site:check()"}, "expected MODULE:FUNCTION"),
+        (
+            {"PASSWORD_CHECK": "a:b", "LDAP_URL": "ldaps://a", "LDAP_USER_DN": "{user}@a"},
+            "set one of thrift.ldap_url and thrift.password_check",
+        ),
     ],
 )
 def test_a_login_of_clients_that_can_not_work_is_refused(

@@ -174,7 +174,7 @@ def test_each_directory_is_tried(authority: Authority, tmp_path: Path) -> None:
     away = f"ldaps://127.0.0.1:{free_port()}"
     keys = {"ldap_user_dn": USER_DN, "ldap_ca": authority.certificate, **TLS}
     with directory(tmp_path / "directory", authority, {"ann": "hush"}) as server:
-        name, address = "logins by LDAP", server.address
+        name, address = "logins by password", server.address
         good = finding(name, tmp_path, **thrift(ldap_url=address, **keys))
         assert good.status is Status.OK
         half = finding(name, tmp_path, **thrift(ldap_url=f"{address},{away}", **keys))
@@ -184,6 +184,15 @@ def test_each_directory_is_tried(authority: Authority, tmp_path: Path) -> None:
         untrusted = finding(name, tmp_path, **thrift(ldap_url=address, ldap_user_dn=USER_DN, **TLS))
         assert untrusted.status is Status.FAILED
         assert "thrift.ldap_ca" in (untrusted.remedy or "")
+
+
+def test_a_function_that_checks_passwords_is_loaded(tmp_path: Path) -> None:
+    name = "logins by password"
+    good = finding(name, tmp_path, **thrift(password_check="hmac:compare_digest", **TLS))
+    assert (good.status, good.detail.partition(" ")[0]) == (Status.OK, "hmac:compare_digest")
+    bad = finding(name, tmp_path, **thrift(password_check="hmac:no_such_function", **TLS))
+    assert bad.status is Status.FAILED
+    assert "thrift.password_check=hmac:no_such_function can't be loaded" in bad.detail
 
 
 def test_the_keys_of_an_issuer_are_read(authority: Authority, tmp_path: Path) -> None:

@@ -18,10 +18,12 @@ from metatide.stack import java_kerberos
 from metatide.stack.kdc import require_programs
 from metatide.stack.realm import USER, Realm, require_free_choice
 from query_api.thrift.gateway import OPTIONS
+from tests.support import spark_process
 from tests.support.hive_client import HiveClient, log_in_by_keytab
 from tests.support.hive_java import hive_java
 from tests.support.locked_packages import package_folder
 from tests.support.processes import open_folder
+from tests.support.spark_process import SELECTED, SPARK
 from tests.support.stacks import Stack, processes_on, stack
 from tests.support.tickets import load_gssapi
 
@@ -84,6 +86,18 @@ def test_an_engine_with_these_settings_reads_and_writes(printed: Printed, secure
         client.close()
         with pytest.raises(Py4JJavaError, match=r"(?i)transport|SASL|login|closed"):
             HiveClient(java, address, {"metastore.sasl.enabled": "false"}).client.getDatabase("x")
+
+
+def test_spark_with_its_built_in_client_writes_and_reads(
+    printed: Printed, secured: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keytab = Realm(secured.folder).user
+    options = spark_process.by_ticket(monkeypatch, tmp_path, USER, keytab, printed.java)
+    spark_process.set_properties(monkeypatch, printed.properties, options)
+    address = printed.properties["hive.metastore.uris"]
+    lines = spark_process.asked(SPARK, address, tmp_path / "spark")
+    rows = {line["query"]: line["rows"] for line in lines}
+    assert rows[SELECTED] == [[2, "a2", "2026-01-02"], [3, "a3", "2026-01-03"]]
 
 
 def test_keys_are_for_this_user_alone(secured: Stack) -> None:

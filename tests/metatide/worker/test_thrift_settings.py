@@ -110,6 +110,9 @@ def test_who_decides_comes_from_the_configuration(tmp_path: Path) -> None:
     assert isinstance(authorizer, MetastoreVerdicts)
     with pytest.raises(InputError, match=r"set upstream\.impersonate"):
         guard_of(config(**asking, **url, **KERBEROS, UPSTREAM_IMPERSONATE="false"), backend)
+    password = {"UPSTREAM_USER": "cache", "UPSTREAM_PASSWORD_FILE": "p", "UPSTREAM_TLS": "true"}
+    with pytest.raises(InputError, match="metastores that check passwords run all calls as one"):
+        guard_of(config(**asking, **url, **password), backend)
 
 
 def test_kerberos_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,6 @@
 """Spark with its built-in Hive client, of which Hive 4 alone knows too few methods, and with a
 client of Hive 4, which the metastore understands by itself; and Iceberg's runtime for Spark."""
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,12 +14,12 @@ from metatide.stack.machine import LOOPBACK, free_port
 from tests.support import thrift_answers
 from tests.support.processes import open_folder
 from tests.support.shares import Record
+from tests.support.spark_process import SPARK, TIMEOUT_S, VERSION, asked, client_jars
 from tests.support.stacks import Stack, stack
 from tests.support.thrift_answers import ThriftAnswers
 
-TIMEOUT_S = 900
 pytestmark = [pytest.mark.hive, pytest.mark.timeout(2 * TIMEOUT_S)]
-SPARK, ICEBERG = "tests.support.spark_queries", "tests.support.iceberg_queries"
+ICEBERG = "tests.support.iceberg_queries"
 
 
 def days(*numbers: int) -> list[list[Any]]:
@@ -52,25 +49,7 @@ ICEBERG_ROWS = [
     [[3, 3], [6]],
 ]
 """What each query shows that shows anything; the last are the commits of two writers at once."""
-VERSION = "4.0.1"
 SETS = Path(__file__).parents[2] / "support" / "jarsets"
-FOREIGN = ("org.apache.hive", "org.apache.hadoop", "org.slf4j", "org.apache.logging")
-"""Of the jars beside Hive's: those of another release, and those that Spark shares with it."""
-
-
-def client_jars() -> str:
-    others = (one for one in jars.fetch("hive").iterdir() if not one.name.startswith(FOREIGN))
-    return ",".join(f"file:{one}" for one in (*jars.fetch("hive-client").iterdir(), *others))
-
-
-def asked(module: str, uri: str, warehouse: Path, *client: str) -> list[Any]:
-    """What each query showed, one after the other."""
-    warehouse.mkdir()
-    warehouse.chmod(0o777)
-    command = [sys.executable, "-m", module, uri, str(warehouse), *client]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
 def shown(lines: list[Any]) -> dict[str, list[Any]]:

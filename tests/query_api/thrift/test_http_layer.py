@@ -47,6 +47,15 @@ def test_a_call_is_the_body_of_a_request() -> None:
     )
 
 
+def test_a_token_goes_with_each_request_as_it_is_then() -> None:
+    tokens = iter((b"Bearer a.b.c", b"Bearer d.e.f"))
+    http = HttpLayer(ADDRESS, "/metastore", "ann", lambda: next(tokens))
+    for expected in (b"Bearer a.b.c", b"Bearer d.e.f"):
+        request = http.framed(b"call")
+        assert b"\r\nauthorization: " + expected + b"\r\n" in request
+        assert b"x-actor-username" not in request
+
+
 @pytest.mark.parametrize("user", ["a\r\nx: y", "a\nb", "a\0b"])
 def test_no_users_name_ends_its_header(user: str) -> None:
     with pytest.raises(UpstreamError, match="can't be sent"):
@@ -79,7 +88,7 @@ def test_replies_are_the_same_in_whatever_pieces_they_come(
 )
 def test_any_other_response_is_an_error(received: bytes, why: str) -> None:
     http = layer()
-    with pytest.raises(ThriftError, match=why):
+    with pytest.raises((ThriftError, UpstreamError), match=why):
         http.feed(received)
 
 

@@ -10,10 +10,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 import jwt
+import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from metatide.stack.machine import LOOPBACK
 from tests.support.certificates import Authority
+from tests.support.worker_log import WorkerLog
 
 ISSUER: Final = "https://issuer.example.com"
 AUDIENCE: Final = "metatide"
@@ -68,6 +70,18 @@ class Issuer:
 
 def bearer(token: str) -> dict[str, str]:
     return {"authorization": f"Bearer {token}"}
+
+
+def keep_tokens_out(log: WorkerLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No part of a token that is issued from now on may be logged."""
+    issue = Issuer.token
+
+    def remembered(*arguments: Any, **more: Any) -> str:
+        token = issue(*arguments, **more)
+        log.keep_out(*token.split("."))
+        return token
+
+    monkeypatch.setattr(Issuer, "token", remembered)
 
 
 @contextmanager

@@ -4,14 +4,13 @@ import asyncio
 import json
 import ssl
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import jwt
 import pytest
 from py4j.protocol import Py4JJavaError
-from structlog.testing import capture_logs
 
 from metatide.config import load
 from metatide.config.values import ThriftUrl
@@ -28,6 +27,7 @@ from tests.query_api.thrift.http_transport.issuer import (
     ISSUER,
     Issuer,
     bearer,
+    keep_tokens_out,
     serving_keys,
 )
 from tests.query_api.thrift.serving import HOST, Metastore, answer, until
@@ -35,6 +35,7 @@ from tests.support.certificates import STORE_PASSWORD, Authority
 from tests.support.hive_client import HiveClient
 from tests.support.hive_java import hive_java
 from tests.support.metastore import Instances
+from tests.support.worker_log import WorkerLog
 
 METHODS: Final[dict[str, Any]] = {"get_table": lambda _: answer("c")}
 
@@ -87,22 +88,8 @@ def place(tmp_path: Path) -> Place:
 
 
 @pytest.fixture(autouse=True)
-def _no_token_is_logged(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
-    tokens = []
-    issue = Issuer.token
-
-    def remembered(*arguments: Any, **more: Any) -> str:
-        tokens.append(issue(*arguments, **more))
-        return tokens[-1]
-
-    monkeypatch.setattr(Issuer, "token", remembered)
-    with capture_logs() as entries:
-        yield
-    written = f"{entries}{''.join(capfd.readouterr())}"
-    for token in tokens:
-        assert not [part for part in token.split(".") if part in written]
+def _no_token_is_logged(log: WorkerLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_tokens_out(log, monkeypatch)
 
 
 @pytest.mark.parametrize("algorithm", ["ES256", "RS256", "RS512", "PS256", "EdDSA"])
@@ -323,7 +310,7 @@ async def test_metastores_are_told_who_has_logged_in_whatever_the_client_says(
 @pytest.mark.hive
 @pytest.mark.timeout(600)
 async def test_hives_own_client_logs_in(
-    place: Place, metastore: Instances, monkeypatch: pytest.MonkeyPatch
+    place: Place, metastore: Instances, log: WorkerLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upstream = UpstreamSettings((ThriftUrl(metastore.addresses[0]).address,))
     properties = {
@@ -350,10 +337,9 @@ async def test_hives_own_client_logs_in(
             return databases, str(caught.value.java_exception)
 
     settings = place.settings(SLOW_MS="1")
-    with capture_logs() as entries:
-        async with serving_http(upstream=upstream, settings=settings) as here:
-            databases, why = await asyncio.to_thread(use, f"thrift://{HOST}:{here.port}")
-            await until(lambda: 'refused_total{reason="login"} 1.0' in here.metrics())
+    async with serving_http(upstream=upstream, settings=settings) as here:
+        databases, why = await asyncio.to_thread(use, f"thrift://{HOST}:{here.port}")
+        await until(lambda: 'refused_total{reason="login"} 1.0' in here.metrics())
     assert "default" in databases
     assert "401" in why
-    assert {entry["user"] for entry in entries if entry["event"] == "slow call"} == {"ann"}
+    assert log.users("slow call") == {"ann"}

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
-from structlog.testing import capture_logs
 
 from hive.errors import InputError
 from metatide.config import load
@@ -27,11 +26,18 @@ from tests.support.certificates import Authority
 from tests.support.kdc import HOST, REALM, SERVICE, Kdc, kdc
 from tests.support.processes import open_folder
 from tests.support.programs import system_program
-from tests.support.tickets import load_gssapi, session_with
+from tests.support.tickets import (
+    keep_beyond_their_end,
+    keep_tickets_out,
+    load_gssapi,
+    session_with,
+)
+from tests.support.worker_log import WorkerLog
 
 pytestmark = [pytest.mark.logins, pytest.mark.timeout(900)]
 HTTP_SERVICE: Final = f"HTTP/{HOST}@{REALM}"
 SPNEGO: Final = "1.3.6.1.5.5.2"
+TICKET_S: Final = 5
 METHODS: Final[dict[str, Any]] = {"get_table": lambda _: answer("c")}
 
 
@@ -77,6 +83,11 @@ def realm() -> Iterator[Realm]:
             yield Realm(server, server.keytab("ann"), keytab, authority)
         finally:
             del os.environ["KRB5_CONFIG"]
+
+
+@pytest.fixture(autouse=True)
+def _no_ticket_is_logged(realm: Realm, log: WorkerLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_tickets_out(log, monkeypatch, realm.ann, realm.service)
 
 
 def negotiate(token: bytes) -> dict[str, str]:
@@ -145,12 +156,33 @@ async def test_a_ticket_is_refused_when_clocks_differ(
     config = realm.kdc.write_config(tmp_path / "krb5.conf", skew_s=1)
     monkeypatch.setenv("KRB5_CONFIG", str(config))
     said = await refused(realm, realm.settings(), negotiate(token))
-    assert b"Clock skew too great" in said.body
+    assert b"Clock skew too great: set the clocks" in said.body
 
 
-async def test_new_keys_in_the_keytab_are_used_at_once(realm: Realm, tmp_path: Path) -> None:
-    used = tmp_path / "used.keytab"
+async def test_an_expired_ticket_is_refused(
+    realm: Realm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = realm.kdc.write_config(tmp_path / "krb5.conf", skew_s=1)
+    monkeypatch.setenv("KRB5_CONFIG", str(config))
+    brief, tickets = realm.kdc.keytab("brief"), tmp_path / "tickets"
+    realm.kdc.limit_tickets("brief", TICKET_S)
+
+    def session() -> Any:
+        return session_with(brief, f"brief@{REALM}", "HTTP", SPNEGO, tickets)
+
+    session().step()
+    await asyncio.sleep(TICKET_S + 3)
+    keep_beyond_their_end(tickets, TICKET_S)
+    said = await refused(realm, realm.settings(), negotiate(session().step()))
+    assert said.body == b"Kerberos: Ticket expired: get a new one, as by kinit\n"
+
+
+async def test_new_keys_in_the_keytab_are_used_at_once_and_old_ones_are_refused(
+    realm: Realm, tmp_path: Path
+) -> None:
+    used, before = tmp_path / "used.keytab", tmp_path / "before.keytab"
     shutil.copy(realm.service, used)
+    shutil.copy(realm.service, before)
     settings = realm.settings(used)
     shutil.copy(realm.kdc.keytab(SERVICE, HTTP_SERVICE), used)
     bob = realm.kdc.keytab("bob")
@@ -159,10 +191,14 @@ async def test_new_keys_in_the_keytab_are_used_at_once(realm: Realm, tmp_path: P
         request = call("get_table", headers=negotiate(session.step()))
         assert (await here.ask(request, ssl=realm.trusted)).status == 200
         assert here.users() == ["bob"]
+    session = session_with(bob, f"bob@{REALM}", "HTTP", SPNEGO)
+    said = await refused(realm, realm.settings(before), negotiate(session.step()))
+    assert said.body.startswith(b"Kerberos: ")
+    assert HTTP_SERVICE.encode() in said.body
 
 
 async def test_a_keytab_without_a_key_for_http_is_told_at_the_start(
-    realm: Realm, tmp_path: Path
+    realm: Realm, tmp_path: Path, log: WorkerLog
 ) -> None:
     hive_alone = realm.kdc.keytab(f"hive/alone@{REALM}")
     without = {"KERBEROS_PRINCIPAL": f"hive/alone@{REALM}"}
@@ -171,10 +207,9 @@ async def test_a_keytab_without_a_key_for_http_is_told_at_the_start(
     issuer, keys = Issuer(), tmp_path / "keys.json"
     issuer.add("first")
     keys.write_bytes(issuer.key_set())
-    with capture_logs() as entries:
-        settings = realm.settings(hive_alone, JWT_KEYS=str(keys), **without)
+    settings = realm.settings(hive_alone, JWT_KEYS=str(keys), **without)
     assert list(settings.http.schemes) == ["bearer"]
-    assert "HTTP/alone@" in entries[0]["why"]
+    assert "HTTP/alone@" in log.entries[0]["why"]
 
 
 async def test_tickets_and_tokens_go_side_by_side(realm: Realm, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
-from structlog.testing import capture_logs
 
 from hive.delegation_tokens import read_token
 from hive.errors import UpstreamError
@@ -39,11 +38,14 @@ from tests.query_api.thrift.structs import text
 from tests.support.certificates import STORE_PASSWORD, Authority
 from tests.support.kdc import HOST, REALM
 from tests.support.secure_metastore import MEMORY_STORE, secure_metastore
-from tests.support.tickets import session_with
+from tests.support.tickets import keep_tickets_out, session_with
+from tests.support.worker_log import WorkerLog
 
 pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(900)]
 TICKET_S: Final = 4
+TOKEN_S: Final = 30
 NO_TICKET: Final = "upstream.kerberos_keytab .*used.keytab gets no ticket"
+WRONG: Final = "its-password"
 LONG: Final = "x" * 300_000
 
 
@@ -69,7 +71,12 @@ class Site(NamedTuple):
 def site(new_database: Callable[[], str]) -> Iterator[Site]:
     with realm() as own:
         core = {**CORE, "hadoop.rpc.protection": "authentication,privacy"}
-        properties = {"hive.cluster.delegation.token.store.class": MEMORY_STORE}
+        properties = {
+            "hive.cluster.delegation.token.store.class": MEMORY_STORE,
+            # A metastore renews tokens by itself for as long as they may last.
+            "hive.cluster.delegation.token.max-lifetime": f"{TOKEN_S}s",
+            "hive.cluster.delegation.token.renew-interval": f"{TOKEN_S}s",
+        }
         with secure_metastore(
             own.kdc, own.service, new_database(), core=core, properties=properties
         ) as address:
@@ -80,6 +87,12 @@ def site(new_database: Callable[[], str]) -> Iterator[Site]:
 def users(site: Site) -> Iterator[HiveUsers]:
     with hive_users(site.realm) as users:
         yield users
+
+
+@pytest.fixture(autouse=True)
+def _no_ticket_is_logged(site: Site, log: WorkerLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    keytabs = site.realm.own, site.realm.service, site.realm.users["ann"]
+    keep_tickets_out(log, monkeypatch, *keytabs)
 
 
 async def test_a_metastore_that_encrypts_is_asked_for_its_settings(site: Site) -> None:
@@ -171,20 +184,18 @@ async def test_tickets_are_renewed_by_the_keytab_as_it_is_then(site: Site, tmp_p
         await log_in()
 
 
-async def test_what_is_wrong_with_a_login_is_told(site: Site, tmp_path: Path) -> None:
-    keytab = site.realm.users["ann"]
-    with capture_logs() as entries:
-        for wrong in (keytab, tmp_path / "nothing"):
-            why = await site.failure(UPSTREAM_KERBEROS_KEYTAB=str(wrong))
-            assert f"upstream.kerberos_keytab {wrong} gets no ticket for metatide@{REALM}: " in why
-        why = await site.failure(UPSTREAM_KERBEROS_PRINCIPAL=f"other/_HOST@{REALM}")
-        assert f"metatide@{REALM} gets no ticket for other/localhost@{REALM}" in why
-        assert "not found in Kerberos database" in why
-        why = await site.failure(UPSTREAM_KERBEROS_LOGIN=f"nobody@{REALM}")
-        assert f"gets no ticket for nobody@{REALM}" in why
-    keys = keytab.read_bytes()
-    assert entries
-    assert repr(keys)[2:-1] not in str(entries)
+async def test_what_is_wrong_with_a_login_is_told(
+    site: Site, tmp_path: Path, log: WorkerLog
+) -> None:
+    for wrong in (site.realm.users["ann"], tmp_path / "nothing"):
+        why = await site.failure(UPSTREAM_KERBEROS_KEYTAB=str(wrong))
+        assert f"upstream.kerberos_keytab {wrong} gets no ticket for metatide@{REALM}: " in why
+    why = await site.failure(UPSTREAM_KERBEROS_PRINCIPAL=f"other/_HOST@{REALM}")
+    assert f"metatide@{REALM} gets no ticket for other/localhost@{REALM}" in why
+    assert "not found in Kerberos database" in why
+    why = await site.failure(UPSTREAM_KERBEROS_LOGIN=f"nobody@{REALM}")
+    assert f"gets no ticket for nobody@{REALM}" in why
+    assert log.entries
 
 
 async def test_a_server_without_kerberos_is_told_as_such(site: Site) -> None:
@@ -209,7 +220,7 @@ async def test_a_key_distribution_centre_that_is_away_is_told_as_such(
 
 
 async def test_the_metastore_checks_tokens_that_are_not_in_the_database(
-    site: Site, users: HiveUsers
+    site: Site, users: HiveUsers, log: WorkerLog
 ) -> None:
     settings = site.realm.worker(
         site.metastore,
@@ -217,24 +228,29 @@ async def test_the_metastore_checks_tokens_that_are_not_in_the_database(
         THRIFT_DELEGATION_TOKEN_CHECK="metastore",
     )
     client = await asyncio.to_thread(users.client, "ann", site.metastore)
-    issued: str = client.client.getDelegationToken("ann", "ann")
-    token = Token(issued, *read_token(issued))
-    with capture_logs() as entries:
-        async with serving(**settings, get_table=lambda _: answer("c")) as here:
-            own = await here.connect()
-            said = await log_in_by_token(own, token)
-            assert said.status == Frame.COMPLETE
-            assert said.data.startswith(b"rspauth=")
-            assert await own.call("get_table") is not None
-            assert {call.client.user for call in here.methods.calls} == {"ann"}
-            for wrong in ("a wrong one", "cancelled"):
-                if wrong == "cancelled":
-                    client.client.cancelDelegationToken(issued)
-                password = "" if wrong == "cancelled" else wrong
-                said = await log_in_by_token(await here.connect(), token, password)
-                assert said.status == Frame.BAD
-                assert said.data.startswith(b"the metastores refuse the delegation token")
-    assert token.password_text not in str(entries)
+    issued: list[str] = [client.client.getDelegationToken("ann", "ann") for _ in range(2)]
+    expired, cancelled = (Token(text, *read_token(text)) for text in issued)
+    for token in (expired, cancelled):
+        log.keep_out(token.text, token.identifier, token.password)
+    log.keep_out(WRONG)
+    async with serving(**settings, get_table=lambda _: answer("c")) as here:
+        own = await here.connect()
+        said = await log_in_by_token(own, expired)
+        assert said.status == Frame.COMPLETE
+        assert said.data.startswith(b"rspauth=")
+        assert await own.call("get_table") is not None
+        assert {call.client.user for call in here.methods.calls} == {"ann"}
+
+        async def assert_refused(token: Token, password: str = "") -> None:
+            said = await log_in_by_token(await here.connect(), token, password)
+            assert said.status == Frame.BAD
+            assert said.data.startswith(b"the metastores refuse the delegation token: it has exp")
+
+        await assert_refused(cancelled, WRONG)
+        client.client.cancelDelegationToken(cancelled.text)
+        await assert_refused(cancelled)
+        await asyncio.sleep(TOKEN_S)
+        await assert_refused(expired)
     client.close()
 
 

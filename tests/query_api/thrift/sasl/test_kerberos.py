@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 import pytest
 from msgspec.structs import replace
 from py4j.protocol import Py4JJavaError
-from structlog.testing import capture_logs
 
 from hive.errors import InputError
 from metatide.config import load
@@ -37,10 +36,17 @@ from tests.support.hive_java import hive_java
 from tests.support.kdc import HOST, REALM, SERVICE, Kdc, kdc
 from tests.support.metastore import Instances
 from tests.support.processes import open_folder
-from tests.support.tickets import load_gssapi, session_with
+from tests.support.tickets import (
+    keep_beyond_their_end,
+    keep_tickets_out,
+    load_gssapi,
+    session_with,
+)
+from tests.support.worker_log import WorkerLog
 
 pytestmark = [pytest.mark.logins, pytest.mark.timeout(900)]
 LARGE: Final = "x" * 300_000
+TICKET_S: Final = 10
 
 
 class Realm(NamedTuple):
@@ -69,6 +75,11 @@ def realm() -> Iterator[Realm]:
             yield Realm(server, server.keytab("ann"), server.keytab(SERVICE))
         finally:
             del os.environ["KRB5_CONFIG"]
+
+
+@pytest.fixture(autouse=True)
+def _no_ticket_is_logged(realm: Realm, log: WorkerLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_tickets_out(log, monkeypatch, realm.ann, realm.service)
 
 
 async def refused(settings: ThriftSettings, session: Any, protection: int = AUTHENTICATION) -> str:
@@ -183,7 +194,30 @@ async def test_a_ticket_is_refused_when_clocks_differ(
     async with serving(settings=realm.settings()) as here:
         client = await here.connect()
         client.writer.write(frame(Status.START, b"GSSAPI") + frame(Status.OK, token))
-        assert await heard(client) == (Status.BAD, b"Kerberos: Clock skew too great")
+        said = await heard(client)
+        assert said.status == Status.BAD
+        assert said.data.startswith(b"Kerberos: Clock skew too great: set the clocks")
+
+
+async def test_an_expired_ticket_is_refused_and_connections_outlast_theirs(
+    realm: Realm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = realm.kdc.write_config(tmp_path / "krb5.conf", skew_s=1)
+    monkeypatch.setenv("KRB5_CONFIG", str(config))
+    brief, tickets = realm.kdc.keytab("brief"), tmp_path / "tickets"
+    realm.kdc.limit_tickets("brief", TICKET_S)
+
+    def session() -> Any:
+        return session_with(brief, f"brief@{REALM}", tickets=tickets)
+
+    async with serving(settings=realm.settings(), get_table=lambda _: answer("c")) as here:
+        client = await here.connect()
+        assert (await log_in_by_ticket(client, session(), PRIVACY)).status == Status.COMPLETE
+        await asyncio.sleep(TICKET_S + 3)
+        assert await client.call("get_table") is not None
+        keep_beyond_their_end(tickets, TICKET_S)
+        said = await log_in_by_ticket(await here.connect(), session())
+        assert said == (Status.BAD, b"Kerberos: Ticket expired: get a new one, as by kinit")
 
 
 async def test_new_keys_in_the_keytab_are_used_at_once_and_old_ones_are_refused(
@@ -213,7 +247,7 @@ def test_a_keytab_that_can_not_be_used_is_told_at_the_start(realm: Realm, tmp_pa
 @pytest.mark.hive
 @pytest.mark.parametrize("protection", ["authentication", "privacy"])
 async def test_hives_own_client_logs_in(
-    realm: Realm, metastore: Instances, protection: str
+    realm: Realm, metastore: Instances, protection: str, log: WorkerLog
 ) -> None:
     upstream = UpstreamSettings((ThriftUrl(metastore.addresses[0]).address,))
     properties = {
@@ -241,10 +275,8 @@ async def test_hives_own_client_logs_in(
     settings = realm.settings(
         METATIDE_THRIFT_SLOW_MS="1", METATIDE_THRIFT_KERBEROS_PROTECTION=protection
     )
-    with capture_logs() as entries:
-        async with serving(upstream=upstream, settings=settings) as here:
-            databases, why = await asyncio.to_thread(use, f"thrift://{HOST}:{here.port}")
+    async with serving(upstream=upstream, settings=settings) as here:
+        databases, why = await asyncio.to_thread(use, f"thrift://{HOST}:{here.port}")
     assert "default" in databases
     assert "prove who they are" in why
-    users = {entry["user"] for entry in entries if entry["event"] == "slow call"}
-    assert users == {"ann"}
+    assert log.users("slow call") == {"ann"}

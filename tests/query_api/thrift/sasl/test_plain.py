@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 import pytest
 from msgspec.structs import replace
 from py4j.protocol import Py4JJavaError
-from structlog.testing import capture_logs
 
 from hive.errors import RefusedLoginError
 from metatide.config import load
@@ -44,11 +43,11 @@ from tests.support.hive_client import HiveClient
 from tests.support.hive_java import hive_java
 from tests.support.metastore import Instances
 from tests.support.processes import open_folder
+from tests.support.worker_log import WorkerLog
 
 pytestmark = pytest.mark.logins
 PASSWORDS: Final = {"ann": "wonder#land of tides", "bob": "böb's own"}
 WRONG: Final = "not her secret"
-SECRETS: Final = (*PASSWORDS.values(), WRONG)
 
 
 class Place(NamedTuple):
@@ -90,11 +89,8 @@ def place() -> Iterator[Place]:
 
 
 @pytest.fixture(autouse=True)
-def _no_secret_is_logged(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
-    with capture_logs() as entries:
-        yield
-    written = f"{entries}{''.join(capfd.readouterr())}"
-    assert not [secret for secret in SECRETS if secret in written]
+def _no_password_is_logged(log: WorkerLog) -> None:
+    log.keep_out(*PASSWORDS.values(), WRONG)
 
 
 async def get(client: Client) -> bytes | None:
@@ -229,21 +225,19 @@ async def test_metastores_are_told_who_has_logged_in_whatever_the_client_says(
         assert metastore.heard.count(SET_UGI) == 1
 
 
-async def test_the_log_and_differences_name_who_has_logged_in(place: Place) -> None:
+async def test_the_log_and_differences_name_who_has_logged_in(place: Place, log: WorkerLog) -> None:
     settings = replace(place.settings(), shadow=True)
-    with capture_logs() as entries:
-        async with serving(Metastore(), settings=settings, get_table=lambda _: answer("c")) as here:
-            client = await place.connect(here)
-            await log_in(client, "ann", PASSWORDS["ann"])
-            assert await get(client) == result("m:get_table")
-            await until(lambda: bool(here.server.differences))
-            client.send(b"no call")
-            assert await client.reply() is None
-            await until(lambda: 'refused_total{reason="protocol"} 1.0' in here.metrics())
-            assert [difference.user for difference in here.server.differences] == ["ann"]
-    users = {entry["event"]: entry["user"] for entry in entries if "user" in entry}
-    assert users["a client's connection was ended"] == "ann"
-    assert users["the cache would have answered differently"] == "ann"
+    async with serving(Metastore(), settings=settings, get_table=lambda _: answer("c")) as here:
+        client = await place.connect(here)
+        await log_in(client, "ann", PASSWORDS["ann"])
+        assert await get(client) == result("m:get_table")
+        await until(lambda: bool(here.server.differences))
+        client.send(b"no call")
+        assert await client.reply() is None
+        await until(lambda: 'refused_total{reason="protocol"} 1.0' in here.metrics())
+        assert [difference.user for difference in here.server.differences] == ["ann"]
+    for event in ("a client's connection was ended", "the cache would have answered differently"):
+        assert log.users(event) == {"ann"}
 
 
 async def test_workers_still_ask_each_other_by_their_own_proof(
@@ -260,7 +254,7 @@ async def test_workers_still_ask_each_other_by_their_own_proof(
 
 
 @pytest.mark.hive
-async def test_hives_own_client_logs_in(place: Place, metastore: Instances) -> None:
+async def test_hives_own_client_logs_in(place: Place, metastore: Instances, log: WorkerLog) -> None:
     upstream = UpstreamSettings((ThriftUrl(metastore.addresses[0]).address,))
     properties = {
         "metastore.client.auth.mode": "PLAIN",
@@ -287,15 +281,12 @@ async def test_hives_own_client_logs_in(place: Place, metastore: Instances) -> N
             return databases, refusals
 
     settings = place.settings(SLOW_MS="1")
-    with capture_logs() as entries:
-        async with serving(upstream=upstream, settings=settings) as here:
-            databases, refusals = await asyncio.to_thread(use, f"thrift://{HOST}:{here.port}")
+    async with serving(upstream=upstream, settings=settings) as here:
+        databases, refusals = await asyncio.to_thread(use, f"thrift://{HOST}:{here.port}")
     assert "default" in databases
     assert "wrong user name or password" in refusals[0]
     assert "prove who they are" in refusals[1]
-    users = {entry["user"] for entry in entries if entry["event"] == "slow call"}
-    assert users == {"ann"}
-    assert not [secret for secret in SECRETS if secret in str(entries)]
+    assert log.users("slow call") == {"ann"}
 
 
 async def test_a_name_is_checked_before_a_directory_is_asked() -> None:
