@@ -24,8 +24,9 @@ QUIET.addHandler(logging.NullHandler())
 QUIET.propagate = False
 
 Security = Mapping[str, str]
-"""TLS and SASL in librdkafka's words, if it has some; `processors.credentials` translates them for
-Faust, and `processors.spark.kafka_source` for Spark."""
+"""TLS and SASL in librdkafka's words, if it has some, and the properties of
+`state.topic.properties`; `processors.credentials` translates them for Faust, and
+`processors.spark.kafka_source` for Spark."""
 
 
 _BY_TICKET: Final = {
