@@ -134,3 +134,25 @@ def kerberized_site() -> Iterator[Site]:
         running(site.broker, folder / "log"),
     ):
         yield site
+
+
+def keys_in(keytab: Path) -> list[bytes]:
+    """The keys of a keytab, as MIT Kerberos writes it (format 5.2)."""
+    data, keys = keytab.read_bytes(), []
+    at = 2
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 4], signed=True)
+        entry = memoryview(data)[at + 4 : at + 4 + abs(size)]
+        at += 4 + abs(size)
+        if size > 0:
+            keys.append(_key(entry))
+    return keys
+
+
+def _key(entry: memoryview) -> bytes:
+    """The key after realm and names, a time, a version and the kind of the key."""
+    texts, at = 1 + int.from_bytes(entry[:2]), 2
+    for _ in range(texts):
+        at += 2 + int.from_bytes(entry[at : at + 2])
+    at += 4 + 4 + 1 + 2
+    return bytes(entry[at + 2 : at + 2 + int.from_bytes(entry[at : at + 2])])
