@@ -8,7 +8,7 @@ import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.cimpl import NewTopic
 
-from hive.errors import TopicError
+from hive.errors import MetatideError
 from state.records.heartbeats import EVERY_S, Heartbeat, encode_heartbeat
 from state.topic import Topic
 from state.topic.settings import QUIET, REQUEST_TIMEOUT_S, reason
@@ -91,7 +91,7 @@ class Heart:
         wanted = NewTopic(self._topic.heartbeats, 1, -1, config=_SETTINGS)
         try:
             admin = self._topic.admin()
-        except TopicError as error:
+        except MetatideError as error:
             log.debug("the topic of heartbeats can't be created", why=str(error))
             return False
         for answer in admin.create_topics([wanted], request_timeout=REQUEST_TIMEOUT_S).values():

@@ -42,7 +42,14 @@ def client_settings(servers: str, security: Security) -> dict[str, Any]:
 
 
 def admin_client(servers: str, security: Security, logger: logging.Logger = QUIET) -> AdminClient:
-    return AdminClient(client_settings(servers, security), logger=logger)
+    """Raises InputError for settings that librdkafka can't use, such as a file that isn't there."""
+    settings = client_settings(servers, security)
+    try:
+        return AdminClient(settings, logger=logger)
+    except KafkaException as error:
+        raise InputError(
+            f"no client of Kafka can be made of the configuration (kafka.*): {reason(error)}"
+        ) from None
 
 
 def _login(security: Security) -> dict[str, Any]:

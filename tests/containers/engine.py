@@ -152,7 +152,7 @@ def running_engine(cache: Path) -> Iterator[Engine]:
 
 def _unmount_below(folder: Path) -> None:
     """Ends what a killed engine has left mounted, by which its containers couldn't be removed."""
-    for line in Path("/proc/mounts").read_text().splitlines():
+    for line in reversed(Path("/proc/mounts").read_text().splitlines()):
         place = line.split()[1]
         if Path(place).is_relative_to(folder):
             subprocess.run(["umount", place], check=True)

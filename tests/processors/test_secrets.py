@@ -88,6 +88,16 @@ class Run:
             }
         return said | logs_in(self._folder)
 
+    def ends(self, why: str) -> dict[str, str]:
+        """What all write whose configuration can't be used."""
+        with workers(self._connector, self._worker):
+            assert [self._worker.wait(), self._connector.wait()] == [2, 2]
+        said = {"doctor": self._command("doctor", "--json", status=1)}
+        written = logs_in(self._folder)
+        assert not [text for text in (*said.values(), *written.values()) if why not in text]
+        assert not [text for text in written.values() if "Traceback" in text]
+        return said | written
+
     def _command(self, *arguments: str, status: int | None = None) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "metatide", *arguments],
@@ -143,9 +153,9 @@ def certified() -> Iterator[CertifiedSite]:
 
 
 def encrypted(site: CertifiedSite, folder: Path) -> Path:
-    """The client's key as a file that a password opens."""
+    """The client's key as a file that a password opens, in a form that Java 17 can read."""
     path = folder / "client.encrypted"
-    options = ("-topk8", "-v2", "aes-256-cbc", "-passout", f"pass:{KEY_PASSWORD}")
+    options = ("-topk8", "-v1", "PBE-SHA1-3DES", "-passout", f"pass:{KEY_PASSWORD}")
     openssl("pkcs8", "-in", site.client.key, *options, "-out", path)
     return path
 
@@ -160,7 +170,7 @@ def test_keys_of_certificates(
     ) | {"METATIDE_KAFKA_SSL_KEY_LOCATION": str(key)}
     run = Run(tmp_path, new_database(), f"certified-{len(password)}", environment)
     if password == WRONG:
-        said = run.is_refused()
+        said = run.ends("ssl.key.location failed")
     else:
         said = run.works(made_topic(environment, f"certified-{len(password)}"))
     assert_untold([password, certified.client.key.read_text().splitlines()[1]], said)
