@@ -78,6 +78,11 @@ LABEL org.opencontainers.image.title="Metatide" \
       org.opencontainers.image.base.name="$DEBIAN" \
       org.opencontainers.image.licenses="Apache-2.0"
 
+FROM user AS serving
+EXPOSE 8080 9083
+HEALTHCHECK --interval=10s --timeout=30s --start-period=2m --retries=3 \
+  CMD ["python", "-m", "metatide.probe"]
+
 # The wheel of confluent-kafka can't log in by tickets. Its library is compiled apart from ours, which
 # change more often.
 FROM dependencies AS kafka
@@ -99,16 +104,13 @@ RUN rm -r /opt/metatide/lib/python3.11/site-packages/confluent_kafka*
 COPY --from=kafka /opt/kafka/python /opt/metatide/lib/python3.11/site-packages
 COPY --from=kafka /opt/kafka/lib/librdkafka.so.1 /opt/metatide/lib/
 
-FROM user AS kerberos
+FROM serving AS kerberos
 USER 0:0
 # hadolint ignore=DL3008
 RUN apt-get update --quiet=2 \
  && apt-get install --quiet=2 --yes --no-install-recommends libcurl4 libsasl2-modules-gssapi-mit \
  && rm -rf /var/cache/apt/* /var/lib/apt/lists/*
 USER 10001:10001
-EXPOSE 8080 9083
-HEALTHCHECK --interval=10s --timeout=30s --start-period=2m --retries=3 \
-  CMD ["python", "-m", "metatide.probe"]
 COPY --from=kerberized /opt/metatide /opt/metatide
 
 FROM user AS java
@@ -139,8 +141,5 @@ WORKDIR /tmp
 COPY --from=jars --chown=0:0 /tmp/jars /opt/metatide/share/metatide
 COPY --from=build /opt/metatide /opt/metatide
 
-FROM user AS metatide
-EXPOSE 8080 9083
-HEALTHCHECK --interval=10s --timeout=30s --start-period=2m --retries=3 \
-  CMD ["python", "-m", "metatide.probe"]
+FROM serving AS metatide
 COPY --from=build /opt/metatide /opt/metatide
