@@ -184,9 +184,9 @@ def test_what_the_page_adds_to_the_units(
             for unit, port in zip(units, ports.values(), strict=True):
                 until_answers(machine, unit, f"http://{LOOPBACK}:{port}/readyz")
             for unit in (CONNECTOR, *units):
-                given = Path(f"/proc/{process_of(machine, unit).pid}/environ").read_text()
-                assert "METATIDE_DATABASE_PASSWORD_FILE" not in given
-                assert "METATIDE_KAFKA_SASL_PASSWORD_FILE=" in given
+                environ = Path(f"/proc/{process_of(machine, unit).pid}/environ").read_text()
+                assert "METATIDE_DATABASE_PASSWORD_FILE" not in environ
+                assert "METATIDE_KAFKA_SASL_PASSWORD_FILE=" in environ
             machine.run("systemctl", "stop", CONNECTOR, *units)
     assert_untold(
         [PASSWORD, str(url.password)], {unit: machine.log(unit) for unit in (CONNECTOR, *units)}
