@@ -1,5 +1,6 @@
-# Two images: `metatide`, the last stage, for connectors, workers and servers, holds neither Java nor
-# Spark; `spark` adds both, for the commands that need them. compose/images.yaml builds both.
+# Three images: `metatide`, the last stage, for connectors, workers and servers, holds neither Java nor
+# Spark; `spark` adds both, for the commands that need them; `kerberos` is `metatide` with a client of
+# Kafka that logs in by tickets. compose/images.yaml builds all.
 # A release names it by its digest, and says which it was in a label.
 ARG DEBIAN=debian:bookworm-slim
 FROM ${DEBIAN} AS python
@@ -77,6 +78,41 @@ LABEL org.opencontainers.image.title="Metatide" \
       org.opencontainers.image.base.name="$DEBIAN" \
       org.opencontainers.image.licenses="Apache-2.0"
 
+FROM user AS serving
+EXPOSE 8080 9083
+HEALTHCHECK --interval=10s --timeout=30s --start-period=2m --retries=3 \
+  CMD ["python", "-m", "metatide.probe"]
+
+# The wheel of confluent-kafka can't log in by tickets. Its library is compiled apart from ours, which
+# change more often.
+FROM dependencies AS kafka
+# hadolint ignore=DL3008
+RUN apt-get update --quiet=2 \
+ && apt-get install --quiet=2 --yes --no-install-recommends \
+      g++ libcurl4-openssl-dev libsasl2-dev libssl-dev libzstd-dev make npm zlib1g-dev \
+ && rm -rf /var/cache/apt/* /var/lib/apt/lists/*
+COPY scripts/librdkafka ./
+RUN ./librdkafka /opt/kafka \
+ && strip --strip-unneeded /opt/kafka/lib/librdkafka.so.1 \
+ && CFLAGS=-I/opt/kafka/include LDFLAGS='-L/opt/kafka/lib -Wl,-rpath,/opt/metatide/lib' \
+    uv pip install --quiet --no-cache --no-deps --no-binary confluent-kafka --compile-bytecode \
+      --python /opt/metatide --target /opt/kafka/python "confluent-kafka==$(./librdkafka --release)" \
+ && find /opt/kafka/python -name '*.so' -exec strip --strip-unneeded {} +
+
+FROM build AS kerberized
+RUN rm -r /opt/metatide/lib/python3.11/site-packages/confluent_kafka*
+COPY --from=kafka /opt/kafka/python /opt/metatide/lib/python3.11/site-packages
+COPY --from=kafka /opt/kafka/lib/librdkafka.so.1 /opt/metatide/lib/
+
+FROM serving AS kerberos
+USER 0:0
+# hadolint ignore=DL3008
+RUN apt-get update --quiet=2 \
+ && apt-get install --quiet=2 --yes --no-install-recommends libcurl4 libsasl2-modules-gssapi-mit \
+ && rm -rf /var/cache/apt/* /var/lib/apt/lists/*
+USER 10001:10001
+COPY --from=kerberized /opt/metatide /opt/metatide
+
 FROM user AS java
 USER 0:0
 # hadolint ignore=DL3008
@@ -105,8 +141,5 @@ WORKDIR /tmp
 COPY --from=jars --chown=0:0 /tmp/jars /opt/metatide/share/metatide
 COPY --from=build /opt/metatide /opt/metatide
 
-FROM user AS metatide
-EXPOSE 8080 9083
-HEALTHCHECK --interval=10s --timeout=30s --start-period=2m --retries=3 \
-  CMD ["python", "-m", "metatide.probe"]
+FROM serving AS metatide
 COPY --from=build /opt/metatide /opt/metatide

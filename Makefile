@@ -34,7 +34,13 @@ test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's 
 
 .PHONY: test-containers
 test-containers: setup ## The images and the deployment in containers, on a Docker engine of the tests
-	@$(PYTEST) tests/containers
+	@.venv/bin/python -m tests.containers.base_images
+	@$(PYTEST) tests/containers -m "not torture"
+
+.PHONY: test-services
+test-services: setup ## All tests of brokers and databases, with those in containers
+	@.venv/bin/python -m tests.containers.base_images
+	@$(PYTEST) tests/containers/test_services.py -m torture
 
 .PHONY: test-all
 test-all: test test-more test-containers ## All tests but the long runs

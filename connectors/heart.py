@@ -8,6 +8,7 @@ import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.cimpl import NewTopic
 
+from hive.errors import MetatideError
 from state.records.heartbeats import EVERY_S, Heartbeat, encode_heartbeat
 from state.topic import Topic
 from state.topic.settings import QUIET, REQUEST_TIMEOUT_S, reason
@@ -45,7 +46,21 @@ class Heart:
         self._thread.join()
 
     def _run(self) -> None:
-        producer = Producer(
+        producer: Producer | None = None
+        while not self._stopped.is_set():
+            if producer is None and self._create():
+                producer = self._make_producer()
+            if producer is not None:
+                self._beat(producer, self._describe())
+            self._stopped.wait(EVERY_S)
+        if producer is not None:
+            self._beat(producer, self._last())
+            producer.flush(_END_S)
+            producer.purge()
+            producer.close()
+
+    def _make_producer(self) -> Producer:
+        return Producer(
             {
                 **self._topic.client,
                 "client.id": "metatide-connect",
@@ -55,17 +70,6 @@ class Heart:
             },
             logger=QUIET,
         )
-        is_there = False
-        while not self._stopped.is_set():
-            is_there = is_there or self._create()
-            if is_there:
-                self._beat(producer, self._describe())
-            self._stopped.wait(EVERY_S)
-        if is_there:
-            self._beat(producer, self._last())
-            producer.flush(_END_S)
-        producer.purge()
-        producer.close()
 
     def _last(self) -> Heartbeat:
         heartbeat = self._describe()
@@ -83,9 +87,13 @@ class Heart:
         producer.poll(0)
 
     def _create(self) -> bool:
-        """Creates the topic unless it exists; False if the brokers don't answer."""
+        """Creates the topic unless it exists; False if the brokers can't be reached."""
         wanted = NewTopic(self._topic.heartbeats, 1, -1, config=_SETTINGS)
-        admin = self._topic.admin()
+        try:
+            admin = self._topic.admin()
+        except MetatideError as error:
+            log.debug("the topic of heartbeats can't be created", why=str(error))
+            return False
         for answer in admin.create_topics([wanted], request_timeout=REQUEST_TIMEOUT_S).values():
             try:
                 answer.result()

@@ -142,6 +142,10 @@ class TopicError(MachineError):
     """The events topic can't be read now; a later attempt may succeed."""
 
 
+class NoKdcError(TopicError):
+    """No key distribution centre answers now, so that there is no ticket to show the brokers."""
+
+
 class TaskError(MachineError):
     """An error in a Spark task.
 

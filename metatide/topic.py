@@ -1,9 +1,16 @@
 """The events topic of the configuration, or of a running stack."""
 
-from hive.errors import InputError
+import time
+
+import structlog
+
+from hive.errors import InputError, NoKdcError
 from metatide.config import Config
 from metatide.stack.running import kafka_of, missing
 from state.topic import Topic, TopicClient
+from state.topic.waiting import POLL_S, Waiting
+
+log = structlog.get_logger(__name__)
 
 
 def events_topic(config: Config) -> Topic:
@@ -18,3 +25,18 @@ def find_topic(config: Config) -> Topic:
     """The events topic as the brokers describe it, which is how workers use it."""
     where = events_topic(config)
     return TopicClient(where.servers, where.name, where.security).describe()
+
+
+def await_ticket(config: Config) -> None:
+    """Waits as long as brokers want a ticket and no key distribution centre answers: what runs
+    without a person shall not end because of that.
+    """
+    events, waiting = events_topic(config), Waiting(log, "a ticket of Kerberos")
+    while True:
+        try:
+            events.admin()
+        except NoKdcError as error:
+            waiting.because(error)
+            time.sleep(POLL_S)
+        else:
+            return

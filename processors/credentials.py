@@ -1,4 +1,4 @@
-"""The credentials that Faust presents to the brokers."""
+"""How Faust reaches the brokers, and the credentials that it presents to them."""
 
 import ssl
 from typing import Any
@@ -7,6 +7,7 @@ from faust.auth import GSSAPICredentials, OAuthCredentials, SASLCredentials, SSL
 
 from processors.access_tokens import AccessTokens, SignedTokens
 from state.topic.kerberos import hold_ticket
+from state.topic.properties import EQUALS, RACK
 from state.topic.settings import Security
 
 
@@ -32,6 +33,15 @@ def credentials(security: Security) -> Any:
             ssl_context=context,
         )
     return None if context is None else SSLCredentials(context)
+
+
+def consumer_settings(security: Security) -> dict[str, Any]:
+    """Translates the properties that Faust gives to its consumer."""
+    return {
+        f"consumer_{equal.aiokafka}": int(security[name])
+        for name, equal in EQUALS.items()
+        if name in security and name != RACK
+    }
 
 
 def _context(security: Security) -> ssl.SSLContext:

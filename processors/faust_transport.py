@@ -1,4 +1,4 @@
-"""Faust's Kafka transport, with five changes.
+"""Faust's Kafka transport, with six changes.
 
 1. A message holds all records of a partition that a fetch brought. For each message Faust takes
    three turns of the event loop, which cost several times as much as folding a record.
@@ -6,6 +6,7 @@
 3. A consumer rejoins the group under the member id that it had before, and tells that id.
 4. Compressed batches are inflated within a limit.
 5. A damaged batch concerns its shard alone.
+6. A consumer tells in which rack it is, so that it may read from the nearest replica.
 """
 
 import asyncio
@@ -31,6 +32,11 @@ class _Thread(aiokafka.AIOKafkaConsumerThread):
         await super().on_start()
         transport: Any = self.transport
         self._coordinator.member_id = transport.member_id
+
+    def _create_worker_consumer(self, transport: Any) -> Any:
+        consumer: Any = super()._create_worker_consumer(transport)
+        consumer._client_rack = transport.rack  # noqa: SLF001
+        return consumer
 
     @property
     def member_id(self) -> str:
@@ -98,3 +104,5 @@ class Transport(aiokafka.Transport):
     Consumer = _Consumer
     member_id = ""
     """The member id to join with; a group that doesn't know it takes it for a new member."""
+    rack: str | None = None
+    """Where the consumer is, in the brokers' words."""

@@ -13,11 +13,12 @@ from faust.types import TP
 from mode import Seconds
 from msgspec import Struct
 
-from processors.credentials import credentials
+from processors.credentials import consumer_settings, credentials
 from processors.faust_transport import Transport
 from processors.member import Member
 from processors.shard import Record
 from state.topic import Topic
+from state.topic.properties import RACK
 from state.topic.settings import RECORD_BYTES_MAX
 
 FETCH_RECORDS_MAX: Final = 500
@@ -141,6 +142,7 @@ class Group:
             membership.group,
             broker=f"aiokafka://{self._topic.servers.replace(',', ';aiokafka://')}",
             broker_credentials=credentials(self._topic.security),
+            **consumer_settings(self._topic.security),
             broker_client_id=self._client_id,
             canonical_url=f"http://{membership.address}",
             broker_session_timeout=timeout_s,
@@ -164,6 +166,7 @@ class Group:
         )
         app.transport = Transport(app.conf.broker_consumer, app)
         app.transport.member_id = self._member.id
+        app.transport.rack = self._topic.security.get(RACK)
         topic = app.topic(self._topic.name, value_type=bytes, value_serializer="raw")
 
         async def fold(stream: Any) -> None:

@@ -23,6 +23,7 @@ from state.records.signals import AnySignal, Ask
 from state.store import MemoryBudget, StoreSnapshot
 from state.store.families import shard_identity
 from state.topic import Topic, TopicClient
+from state.topic.waiting import POLL_S, Waiting
 
 if TYPE_CHECKING:
     from state.tracing import Tracing
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 WATCH_S: Final = 1.0
 STUCK_S: Final = 2.0
 SAME_TOPIC_S: Final = 5.0
-TOPIC_POLL_S: Final = 0.5
 
 log = structlog.get_logger(__name__)
 
@@ -191,15 +191,13 @@ class Worker:
 
     async def _find_topic(self) -> Topic:
         """Waits for the topic: a connector creates it, and may start later."""
-        said = ""
+        waiting = Waiting(log, "the topic")
         while True:
             try:
                 return await asyncio.to_thread(self._client.describe)
             except TopicError as error:
-                if str(error) != said:
-                    said = str(error)
-                    log.warning("waiting for the topic", why=said)
-                await asyncio.sleep(TOPIC_POLL_S)
+                waiting.because(error)
+                await asyncio.sleep(POLL_S)
 
     def _offer(self, shard: int, records: Sequence[Record]) -> None:
         held = self.shards.get(shard)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from metatide.config import KEYS, Key
+from metatide.config.properties import Properties
 from metatide.config.values import (
     DatabaseUrl,
     HttpUrl,
@@ -54,6 +55,7 @@ _PATTERNS: Final[Mapping[object, str]] = {
     Principal: r"^[^\s/@]+/[^\s/@]+@[^\s/@]+$",
     UserDn: r"\{user\}",
     HttpUrl: r"^https?://",
+    Properties: r"^[a-z.]+=[^\s,]+(, *[a-z.]+=[^\s,]+)*$",
 }
 
 

@@ -14,6 +14,7 @@ pytest_plugins = [
     "tests.support.no_skips",
     "tests.support.mariadb",
     "tests.support.metastore",
+    "tests.support.services",
     "tests.support.shares",
     "tests.support.spark",
     "tests.support.stock_postgres",

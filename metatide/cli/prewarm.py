@@ -28,7 +28,7 @@ from metatide.garbage_collection import collect_seldom
 from metatide.spark.progress import ticking
 from metatide.stack.database import make_engine
 from metatide.stack.running import database_url
-from metatide.topic import events_topic
+from metatide.topic import await_ticket, events_topic
 from state.topic import Topic
 
 _LOOK_S = 0.05
@@ -77,6 +77,7 @@ def command(
     """
     logs.configure(Log(level="warning"))
     events = events_topic(effective.config)
+    await_ticket(effective.config)
     url = database_url(effective.config)
     topic_admin.create(events)
     tail = tails.find(events)

@@ -11,10 +11,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, Tim
 from rich.progress import Progress as Bars
 
 from hive.errors import InputError
+from metatide import logs
 from metatide.config import Config, Effective, configured
+from metatide.config.schema import Log
 from metatide.data_folder import open_data_folder
 from metatide.spark.progress import showing_tasks
-from metatide.topic import find_topic
+from metatide.topic import await_ticket, find_topic
 from processors.directory import worker_path
 from processors.rebuild import rebuild_shards
 from processors.replay import Progress
@@ -42,7 +44,9 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
     the stores of this machine stay as they are. Prints the position of each shard as JSON.
     """
     config = effective.config
+    logs.configure(Log(level="warning"))
     open_data_folder(config)
+    await_ticket(config)
     topic = find_topic(config)
     for shard in shards:
         if not 0 <= shard < topic.shards:

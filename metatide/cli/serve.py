@@ -18,7 +18,7 @@ from metatide.data_folder import open_data_folder
 from metatide.process_metrics import process_metrics
 from metatide.stack.machine import free_port
 from metatide.stack.running import completed, database_url
-from metatide.topic import find_topic
+from metatide.topic import await_ticket, find_topic
 from metatide.worker.from_images import ImagedShard, ImagedShards
 from metatide.worker.shards import open_primary, read_settings, tls
 from processors.directory import WorkerDirectory
@@ -67,6 +67,7 @@ def command(effective: Effective, from_images: bool, every_s: float) -> None:
     directory = WorkerDirectory(open_data_folder(config) / "served")
     # The database answers what isn't in an image.
     database_url(config)
+    await_ticket(config)
     with directory.owned():
         uvloop.run(_serve(config, directory, every_s))
 

@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from hive.errors import InputError
+from metatide.config.properties import Properties
 from metatide.config.section import Section, key
 from metatide.config.values import Extensions, OwnPrincipal, Secret, Servers
 
@@ -104,9 +105,17 @@ class Kafka(Section, frozen=True):
     ssl_key_location: Annotated[Path | None, key("Its key.")] = None
     ssl_key_password: Annotated[Secret | None, key("The password of that key.")] = None
 
+    properties: Annotated[
+        Properties | None,
+        key(
+            "Further properties of librdkafka, for all three libraries: `NAME=VALUE`, or several "
+            "with commas. [These](operate.md#properties-of-librdkafka) can be passed on."
+        ),
+    ] = None
+
     @property
     def security(self) -> dict[str, str]:
-        """The settings of TLS and SASL in librdkafka's terms, as far as it has them."""
+        """The way to the brokers, TLS and SASL in librdkafka's terms, as far as it has them."""
         settings = {
             name.replace("_", "."): str(value)
             for name, value in msgspec.structs.asdict(self).items()
@@ -120,7 +129,7 @@ class Kafka(Section, frozen=True):
             del settings["sasl.kerberos.service.name"]
         else:
             settings["sasl.kerberos.principal"] = self.sasl_kerberos_principal.at(socket.getfqdn())
-        return settings
+        return settings | (self.properties.pairs if self.properties is not None else {})
 
     def __post_init__(self) -> None:
         """Raises InputError if a setting of SASL or TLS is missing, or has no use."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from hive.errors import InputError
 from hive.urls import masked
 from metatide.config.keys import FILE_SUFFIX, KEYS, PREFIX, Key, build, nearest
+from metatide.config.properties import Properties
 from metatide.config.schema import Config
 from metatide.config.values import Url
 
@@ -150,7 +151,9 @@ def _setting(
     try:
         converted = key.convert(value, base or Path.cwd(), text=text)
     except ValueError as error:
-        shown = "" if key.secret or "@" in str(value) else f" {masked(repr(value))}"
+        # A property that is refused may be a secret.
+        hidden = key.secret or key.plain_type is Properties or "@" in str(value)
+        shown = "" if hidden else f" {masked(repr(value))}"
         raise InputError(f"{where}: the value{shown} is wrong: {error}") from error
     if isinstance(converted, Url) and converted.has_secret and not origin.startswith(PREFIX):
         raise InputError(f"{where}: the URL has a {_instead_of_url(key)}")

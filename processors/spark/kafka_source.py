@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from state.topic import Topic
+from state.topic.properties import EQUALS
 from state.topic.settings import Security
 
 _LOGINS = {
@@ -24,7 +25,7 @@ def source_options(topic: Topic) -> dict[str, str]:
 
 
 def java_words(security: Security) -> dict[str, str]:
-    """Translates librdkafka's TLS and SASL settings into those of Kafka's Java client."""
+    """Translates librdkafka's settings into those of Kafka's Java client."""
     words: dict[str, str] = {}
     if protocol := security.get("security.protocol"):
         words["security.protocol"] = protocol.upper()
@@ -60,7 +61,8 @@ def java_words(security: Security) -> dict[str, str]:
         words["ssl.keystore.key"] = Path(key).read_text()
     if (secret := security.get("ssl.key.password")) is not None:
         words["ssl.key.password"] = secret
-    return words
+    equals = {EQUALS[name].java: value for name, value in security.items() if name in EQUALS}
+    return words | equals
 
 
 def _token_words(security: Security) -> dict[str, str]:

@@ -12,9 +12,12 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
 
-from hive.errors import InputError, TopicError
+from hive.errors import InputError, NoKdcError, TopicError
 
 _KEYTAB, _TICKETS = "KRB5_CLIENT_KTNAME", "KRB5CCNAME"
+_KRB5: Final = 2**32 - 1765328384
+_NO_KDC: Final = {_KRB5 + 29, _KRB5 + 154, _KRB5 + 156}
+"""MIT Kerberos's codes for centres that are out of service, have no address, or don't answer."""
 _in_turn: Final = threading.Lock()
 _held: Final = set[tuple[str, str]]()
 """The principals with their keytabs for which this process has tickets."""
@@ -22,7 +25,7 @@ _held: Final = set[tuple[str, str]]()
 
 def hold_ticket(principal: str, keytab: str) -> None:
     """Gets a ticket unless one is held. GSSAPI renews it by the keytab, once half of its time is
-    over. Raises TopicError.
+    over. Raises TopicError, which is NoKdcError if another attempt may get one.
     """
     try:
         import gssapi
@@ -45,7 +48,8 @@ def hold_ticket(principal: str, keytab: str) -> None:
         except GSSError as error:
             shutil.rmtree(folder, ignore_errors=True)
             why = "; ".join(error.get_all_statuses(error.min_code, False))
-            raise TopicError(
+            kind = NoKdcError if error.min_code in _NO_KDC else TopicError
+            raise kind(
                 f"kafka.sasl_kerberos_keytab {keytab} gets no ticket for {principal}: {why}"
             ) from None
         atexit.register(shutil.rmtree, folder, ignore_errors=True)

@@ -24,8 +24,9 @@ QUIET.addHandler(logging.NullHandler())
 QUIET.propagate = False
 
 Security = Mapping[str, str]
-"""TLS and SASL in librdkafka's words, if it has some; `processors.credentials` translates them for
-Faust, and `processors.spark.kafka_source` for Spark."""
+"""TLS and SASL in librdkafka's words, if it has some, and the properties of
+`state.topic.properties`; `processors.credentials` translates them for Faust, and
+`processors.spark.kafka_source` for Spark."""
 
 
 _BY_TICKET: Final = {
@@ -41,7 +42,14 @@ def client_settings(servers: str, security: Security) -> dict[str, Any]:
 
 
 def admin_client(servers: str, security: Security, logger: logging.Logger = QUIET) -> AdminClient:
-    return AdminClient(client_settings(servers, security), logger=logger)
+    """Raises InputError for settings that librdkafka can't use, such as a file that isn't there."""
+    settings = client_settings(servers, security)
+    try:
+        return AdminClient(settings, logger=logger)
+    except KafkaException as error:
+        raise InputError(
+            f"no client of Kafka can be made of the configuration (kafka.*): {reason(error)}"
+        ) from None
 
 
 def _login(security: Security) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from metatide.config.paths import cache_dir
 from metatide.stack import jars
 from metatide.stack.metastore import java_21
 from state.folders import make_folder
-from tests.containers.engine import Engine
+from tests.containers.engine import Engine, running_engine
 from tests.support import hive_source
 
 FOLDER: Final = Path(__file__).with_name("base_images")
@@ -222,3 +222,9 @@ def _mirror() -> str:
     if mirror is None:
         raise MachineError(f"apt knows no mirror of Debian {_SUITE}; run apt-get update")
     return mirror
+
+
+if __name__ == "__main__":
+    # Apart from the tests, whose time is limited: the first run takes half an hour.
+    with running_engine(cache_dir() / "containers") as own_engine:
+        make_all(own_engine)

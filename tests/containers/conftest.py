@@ -23,7 +23,7 @@ def engine() -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def images(engine: Engine) -> Mapping[str, str]:
-    """Both images of ours by their roles, built as a release builds them."""
+    """The images of ours by their roles, built as a release builds them."""
     file = COMPOSE / "images.yaml"
     engine.docker("compose", "--file", file, "build", environment={"DOCKER_BUILDKIT": "1"})
     services = yaml.safe_load(engine.docker("compose", "--file", file, "config"))["services"]

@@ -134,6 +134,7 @@ def running_engine(cache: Path) -> Iterator[Engine]:
     with file_lock(cache / ".engine.lock"), _run_folder() as run:
         engine = Engine(run, client)
         log = run / "log"
+        _unmount_below(cache / "engine")
         process = _start(_arguments(cache, run, engine.host), log)
         try:
             _wait(engine, process, log)
@@ -147,6 +148,14 @@ def running_engine(cache: Path) -> Iterator[Engine]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def _unmount_below(folder: Path) -> None:
+    """Ends what a killed engine has left mounted, by which its containers couldn't be removed."""
+    for line in reversed(Path("/proc/mounts").read_text().splitlines()):
+        place = line.split()[1]
+        if Path(place).is_relative_to(folder):
+            subprocess.run(["umount", place], check=True)
 
 
 def _arguments(cache: Path, run: Path, host: str) -> Sequence[str]:

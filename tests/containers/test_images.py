@@ -1,6 +1,7 @@
 """The images by themselves: what they hold, what they say, how they listen without settings."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import yaml
 from tests.containers.base_images import DEBIAN
 from tests.containers.deployment import ROOT, Deployment
 from tests.containers.engine import Engine
+from tests.support.kerberized_kafka import kerberized_site
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(1800)]
 
@@ -96,6 +98,47 @@ def test_that_for_spark_needs_no_network_and_no_rights(
     assert folder.startswith("/opt/metatide/")
 
 
+def test_that_for_kerberos_logs_in_at_a_broker(
+    images: Mapping[str, str], engine: Engine, tmp_path: Path
+) -> None:
+    with kerberized_site() as site:
+        login = site.login(keytab=tmp_path / "keytab") | {
+            "KRB5_CONFIG": str(tmp_path / "krb5.conf")
+        }
+        shutil.copy(site.keytab, tmp_path / "keytab")
+        shutil.copy(site.realm.config, tmp_path / "krb5.conf")
+        for path in (tmp_path, *tmp_path.iterdir()):
+            shutil.chown(path, 10001)
+        environment = [
+            part
+            for name, text in login.items()
+            if name != "PYTHONPATH"
+            for part in ("--env", f"{name}={text}")
+        ]
+        shared = ("--network=host", "--volume", f"{tmp_path}:{tmp_path}:ro")
+        command = ("run", "--rm", "--read-only", "--tmpfs=/tmp", *shared, *environment)
+        said = engine.attempt(*command, images["kerberos"], "doctor", "--json")
+    checks = {each["check"]: each for each in map(json.loads, said.stdout.splitlines())}
+    for check in ("kafka", "kafka by workers"):
+        assert checks[check]["status"] == "ok", said.stdout + said.stderr
+
+
+def test_that_for_kerberos_knows_what_the_other_knows(
+    images: Mapping[str, str], engine: Engine
+) -> None:
+    [image] = engine.inspect(images["kerberos"])
+    code = (
+        "from confluent_kafka.admin import AdminClient as A; s = 'sasl.oauthbearer.';"
+        "A({'security.protocol': 'sasl_ssl', 'sasl.mechanism': 'OAUTHBEARER', s + 'method': 'oidc',"
+        " s + 'client.id': 'a', s + 'client.secret': 'b', s + 'token.endpoint.url': 'https://a'})"
+    )
+    assert run_python(engine, image, code) == ""
+    [other] = engine.inspect(images["metatide"])
+    for name in ("Healthcheck", "ExposedPorts", "User", "Env", "Volumes", "Entrypoint"):
+        assert image["Config"][name] == other["Config"][name]
+    assert image["Size"] < SIZE_BYTES_MAX
+
+
 def test_a_bill_names_all_that_an_image_holds(
     images: Mapping[str, str], image: dict[str, Any], engine: Engine
 ) -> None:
@@ -105,6 +148,7 @@ def test_a_bill_names_all_that_an_image_holds(
     packages = run_python(engine, image, code).replace("_", "-").split()
     assert {"metatide", "metatide-client", "faust-streaming"} < {*packages} < names["metatide"]
     assert names["metatide"] < names["spark"]
+    assert names["metatide"] | {"libcurl4", "libsasl2-modules-gssapi-mit"} <= names["kerberos"]
     assert {"openjdk-17-jre-headless", "pyspark", "spark-core_2.13"} <= names["spark"]
 
 

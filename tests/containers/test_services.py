@@ -10,23 +10,21 @@ from tests.containers.deployment import ROOT
 from tests.containers.engine import Engine
 from tests.support.containers import SWITCH
 
-pytestmark = [pytest.mark.containers, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.containers, pytest.mark.timeout(7200)]
 
-FILES = (
-    "tests/support/test_services.py",
-    "tests/connectors/test_sql_source.py",
-    "tests/state/topic/test_partitions.py",
-    "tests/metatide/demo/test_mariadb.py",
-)
 IMAGES = {"apache/kafka:4.1.2", "mariadb:11.8", "postgres:15", "postgres:18"}
+# By file, so that what a file shares is started once.
+AT_ONCE = ("-n", "2", "--dist", "loadfile")
 
 
-def test_tests_run_on_containers_and_leave_none(engine: Engine) -> None:
+@pytest.mark.parametrize("chosen", ["quick", pytest.param("all", marks=pytest.mark.torture)])
+def test_tests_run_on_containers_and_leave_none(engine: Engine, chosen: str) -> None:
     before = engine.docker("ps", "--all", "--quiet")
     environment = {**os.environ, **engine.environment, SWITCH: "containers", "PYTEST_ADDOPTS": ""}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *AT_ONCE]
     with engine.started_images() as images:
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FILES],
+            [*command, f"--services={chosen}"],
             cwd=ROOT,
             env=environment,
             capture_output=True,
@@ -34,5 +32,6 @@ def test_tests_run_on_containers_and_leave_none(engine: Engine) -> None:
             check=False,
         )
     assert done.returncode == 0, done.stdout
+    print(done.stdout.splitlines()[-1])
     assert set(images) == IMAGES
     assert engine.docker("ps", "--all", "--quiet") == before

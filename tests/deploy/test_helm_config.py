@@ -43,6 +43,7 @@ VALUES: dict[str, Any] = {
     "kafka.bootstrap_servers": "kafka-a:9092,kafka-b:9092",
     "kafka.security_protocol": "sasl_ssl",
     "kafka.sasl_mechanism": "OAUTHBEARER",
+    "kafka.properties": "client.rack=a,connections.max.idle.ms=1000",
     "database.url": "postgresql://user@host:5432/name",
     "upstream.url": "thrift://a:9083,thrift://b:9083",
     "upstream.kerberos_principal": "hive/_HOST@EXAMPLE.COM",

@@ -1,7 +1,10 @@
 """The units of deploy/systemd, on a systemd."""
 
+import re
 import signal
+import textwrap
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,13 +15,19 @@ import sqlalchemy as sa
 
 from metatide.demo.store import Store
 from metatide.stack.machine import LOOPBACK, free_port
-from tests.deploy.systemd_machine import CHECKOUT, PATIENCE_S, SystemdMachine
+from metatide.stack.ports import Ports
+from tests.deploy.systemd_machine import CHECKOUT, PATIENCE_S, ROOT, SystemdMachine
 from tests.support import local_http
+from tests.support.guarded_kafka import PASSWORD, GuardedKafka
+from tests.support.processes import open_folder, running
+from tests.support.secrets_in_logs import assert_untold
 from tests.support.topics import new_topic
 
 pytestmark = pytest.mark.systemd
 
 CONNECTOR, WORKER = "metatide-connector.service", "metatide-worker@first.service"
+PAGE = ROOT / "docs" / "bare-machines.md"
+WORKERS_SECRET = "LoadCredential=workers-secret:/etc/metatide/credentials/workers-secret\n"
 NOWHERE = "127.0.0.1:1"
 EXPOSURE_MAX = 1.5
 """Of ten, as `systemd-analyze security` counts; what has none isn't reached over a network."""
@@ -127,3 +136,58 @@ def test_a_wrong_setting_is_not_tried_again(machine: SystemdMachine) -> None:
     machine.until(WORKER, "ActiveState", "failed")
     assert machine.property(WORKER, "NRestarts") == "0"
     assert "worker.flush_s" in machine.log(WORKER)
+
+
+def drop_ins() -> list[str]:
+    """The pieces of units on the page: for the brokers' password, and for no password."""
+    blocks = re.findall(r"^(?: {6}\S.*\n)+", PAGE.read_text(), flags=re.MULTILINE)
+    return [textwrap.dedent(block) for block in blocks]
+
+
+def test_what_the_page_adds_to_the_units(
+    new_database: Callable[[], str], machine: SystemdMachine
+) -> None:
+    machine.run(f"{CHECKOUT}/deploy/systemd/install")
+    etc = machine.files / "etc/metatide"
+    assert tomllib.loads((etc / "metatide.toml").read_text())["thrift"]["port"]
+    of_brokers, without_password = drop_ins()
+    url = sa.make_url(new_database())
+    Store(url.render_as_string(hide_password=False)).engine.dispose()
+    shown = url.set(drivername="postgresql", password=None).render_as_string()
+    with open_folder() as folder:
+        kafka = GuardedKafka(folder, Ports(folder / "ports.json"), ("me",))
+        settings = (
+            f'[kafka]\nbootstrap_servers = "{kafka.address}"\npartitions = 2\n'
+            'security_protocol = "sasl_plaintext"\nsasl_mechanism = "PLAIN"\n'
+            f'sasl_username = "me"\n[connect]\nport = {free_port()}\n'
+            f'[database]\nurl = "{shown}"\npassword_command = "echo {url.password}"\n'
+        )
+        install(machine, settings, "unused")
+        assert (etc / "metatide.toml").read_text() == settings
+        machine.run(f"{CHECKOUT}/deploy/systemd/install")
+        assert (etc / "metatide.toml").read_text() == settings
+        (etc / "credentials/kafka-password").write_text(PASSWORD)
+        ports = {}
+        for unit in ("metatide-connector.service", "metatide-worker@.service"):
+            added = machine.files / f"etc/systemd/system/{unit}.d"
+            own = without_password
+            if unit == "metatide-connector.service":
+                own = own.replace(WORKERS_SECRET, "")
+            (added / "override.conf").write_text(f"{own}{of_brokers}")
+        for name in ("first", "second"):
+            ports[name] = free_port()
+            (etc / f"worker-{name}.env").write_text(f"METATIDE_WORKER_PORT={ports[name]}\n")
+        machine.run("systemctl", "daemon-reload")
+        units = [f"metatide-worker@{name}.service" for name in ports]
+        with running(kafka, folder / "log"):
+            machine.run("systemctl", "start", CONNECTOR, *units)
+            for unit, port in zip(units, ports.values(), strict=True):
+                until_answers(machine, unit, f"http://{LOOPBACK}:{port}/readyz")
+            for unit in (CONNECTOR, *units):
+                environ = Path(f"/proc/{process_of(machine, unit).pid}/environ").read_text()
+                assert "METATIDE_DATABASE_PASSWORD_FILE" not in environ
+                assert "METATIDE_KAFKA_SASL_PASSWORD_FILE=" in environ
+            machine.run("systemctl", "stop", CONNECTOR, *units)
+    assert_untold(
+        [PASSWORD, str(url.password)], {unit: machine.log(unit) for unit in (CONNECTOR, *units)}
+    )

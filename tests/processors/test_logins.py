@@ -1,20 +1,14 @@
 """One description of a login reaches a real broker through each of the three libraries."""
 
 import asyncio
-import base64
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     NewTopic,
-    ScramCredentialInfo,
-    ScramMechanism,
-    UserScramCredentialAlteration,
-    UserScramCredentialUpsertion,
 )
 from pyspark.sql import SparkSession
 
@@ -23,95 +17,24 @@ from metatide.config.schema import Spark
 from metatide.doctor import Status, Target, kafka
 from metatide.spark.session import session
 from metatide.stack.kafka import KafkaProbe
-from metatide.stack.ports import Ports
-from metatide.stack.service import Launch
 from processors.credentials import credentials
 from processors.login import login_fault
 from processors.spark.kafka_source import source_options
 from state.topic import Topic
 from state.topic.settings import QUIET, Security
-from tests.support import oidc
-from tests.support.guarded_kafka import PASSWORD, GuardedKafka
 from tests.support.locked_packages import package_folder
-from tests.support.oidc import CLIENT, SECRET, Issuer, issuing
-from tests.support.processes import open_folder, running
+from tests.support.many_logins import MECHANISMS, USER, ManyLogins, many_logins
+from tests.support.processes import open_folder
+from tests.support.secrets_in_logs import assert_untold
 
-USER, WRONG = "me", "a-wrong-one"
+WRONG = "a-wrong-one"
 TIMEOUT_S = 5.0
-SCRAM = {
-    "SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256,
-    "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512,
-}
-MECHANISMS = ["PLAIN", *SCRAM, "OAUTHBEARER"]
-_OAUTH = "org.apache.kafka.common.security.oauthbearer"
-
-
-class ManyLogins(GuardedKafka):
-    """Lets in those who know a password, or have a token."""
-
-    def __init__(self, folder: Path, ports: Ports, issuer: Issuer) -> None:
-        super().__init__(folder, ports, (USER,))
-        self._issuer = issuer
-
-    def prepare(self) -> Launch:
-        launch = super().prepare()
-        java, *rest = launch.argv
-        allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={self._issuer.keys_url}"
-        return Launch((java, allowed, *rest))
-
-    def settings(self) -> Mapping[str, object]:
-        listener = f"listener.name.{self.protocol.lower()}"
-        scram = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
-        by_token = f"{listener}.oauthbearer"
-        return {
-            "sasl.enabled.mechanisms": ",".join(MECHANISMS),
-            **{f"{listener}.{name.lower()}.sasl.jaas.config": scram for name in SCRAM},
-            f"{by_token}.sasl.jaas.config": f"{_OAUTH}.OAuthBearerLoginModule required;",
-            f"{by_token}.sasl.server.callback.handler.class": (
-                f"{_OAUTH}.OAuthBearerValidatorCallbackHandler"
-            ),
-            "sasl.oauthbearer.jwks.endpoint.url": self._issuer.keys_url,
-            "sasl.oauthbearer.expected.audience": oidc.AUDIENCE,
-        }
-
-    def login(self, mechanism: str, secret: str | None = None) -> dict[str, str]:
-        """What a client sets to log in so."""
-        common = self.environment(USER) | {"METATIDE_KAFKA_SASL_MECHANISM": mechanism}
-        if mechanism != "OAUTHBEARER":
-            return common | {"METATIDE_KAFKA_SASL_PASSWORD": secret or PASSWORD}
-        return {
-            **{name: value for name, value in common.items() if "USERNAME" not in name},
-            "METATIDE_KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL": self._issuer.token_url,
-            "METATIDE_KAFKA_SASL_OAUTHBEARER_CLIENT_ID": CLIENT,
-            "METATIDE_KAFKA_SASL_OAUTHBEARER_EXTENSIONS": "logicalCluster=one,pool=two",
-            "METATIDE_KAFKA_SASL_OAUTHBEARER_CLIENT_SECRET": secret or SECRET,
-        }
-
-    def add_scram_users(self) -> None:
-        security = load(environ=self.login("PLAIN")).config.kafka.security
-        admin = AdminClient({"bootstrap.servers": self.address, **security}, logger=QUIET)
-        for kind in SCRAM.values():
-            info = ScramCredentialInfo(kind, 4096)
-            change: list[UserScramCredentialAlteration] = [
-                UserScramCredentialUpsertion(USER, info, PASSWORD.encode())
-            ]
-            [done] = admin.alter_user_scram_credentials(change).values()
-            done.result(30)
 
 
 @pytest.fixture(scope="module")
-def issuer() -> Iterator[Issuer]:
-    with open_folder() as folder, issuing(folder) as running_issuer:
-        yield running_issuer
-
-
-@pytest.fixture(scope="module")
-def broker(issuer: Issuer) -> Iterator[ManyLogins]:
-    with open_folder() as folder:
-        many = ManyLogins(folder, Ports(folder / "ports.json"), issuer)
-        with running(many, folder / "log"):
-            many.add_scram_users()
-            yield many
+def broker() -> Iterator[ManyLogins]:
+    with many_logins() as started:
+        yield started
 
 
 @pytest.fixture(params=MECHANISMS)
@@ -146,14 +69,11 @@ def test_a_wrong_secret_is_refused_by_both_and_told_by_none(
             assert text is not None
             assert "Authentication failed" in text
     shown = f"{fault}{finding.detail}{caplog.text}"
-    encoded = base64.b64encode(f"{CLIENT}:{WRONG}".encode()).decode()
-    assert not [secret for secret in (WRONG, encoded) if secret in shown]
+    assert_untold([WRONG], {"what is said": shown})
 
 
-def test_a_token_for_others_is_refused(
-    broker: ManyLogins, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(issuer, "audience", "another")
+def test_a_token_for_others_is_refused(broker: ManyLogins, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker.issuer, "audience", "another")
     security = security_of(broker.login("OAUTHBEARER"))
     assert KafkaProbe(broker.address, security).fault() is not None
     fault = login_fault(broker.address, security, TIMEOUT_S)
@@ -161,12 +81,12 @@ def test_a_token_for_others_is_refused(
 
 
 def test_the_doctor_names_the_library_that_fails(
-    broker: ManyLogins, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+    broker: ManyLogins, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     security = security_of(broker.login("OAUTHBEARER"))
     target = Target(broker.address, "any", 1, None, None, security=security)
     assert kafka.reachable_by_workers(target).status is Status.OK
-    monkeypatch.setattr(issuer, "audience", "another")
+    monkeypatch.setattr(broker.issuer, "audience", "another")
     finding = kafka.reachable_by_workers(target)
     assert finding.status is Status.FAILED
     assert "not aiokafka, by which workers follow" in finding.detail
@@ -191,15 +111,15 @@ def test_a_token_of_aws_reaches_a_broker_which_refuses_it(
     assert "no login at AWS" in str(login_fault(broker.address, security, TIMEOUT_S))
 
 
-def test_a_token_is_used_again_while_it_lives(broker: ManyLogins, issuer: Issuer) -> None:
-    before = issuer.issued
+def test_a_token_is_used_again_while_it_lives(broker: ManyLogins) -> None:
+    before = len(broker.issuer.tokens)
     tokens = credentials(security_of(broker.login("OAUTHBEARER"))).oauth_cb
 
     async def ask() -> set[str]:
         return {await tokens.token() for _ in range(3)}
 
     assert len(asyncio.run(ask())) == 1
-    assert issuer.issued == before + 1
+    assert len(broker.issuer.tokens) == before + 1
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from metatide.stack.kafka import Kafka, KafkaProbe
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
 
-PASSWORD: Final = "hush"
+PASSWORD: Final = "hush-for-brokers"
 _LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 

@@ -26,7 +26,8 @@ class Issuer:
         self.token_url = f"http://{LOOPBACK}:{port}/token"
         self.keys_url = f"http://{LOOPBACK}:{port}/keys"
         self.audience = AUDIENCE
-        self.issued = 0
+        self.tokens: list[str] = []
+        """Those that it has issued."""
         self._key = folder / "issuer.pem"
         openssl("genpkey", "-algorithm", "RSA", "-out", str(self._key))
 
@@ -37,13 +38,13 @@ class Issuer:
         return {"keys": [{**key, "n": _text(number)}]}
 
     def token(self, client: str) -> dict[str, Any]:
-        self.issued += 1
         now = int(time.time())
         claims = {"sub": client, "aud": self.audience, "iat": now, "exp": now + LIFE_S}
         head = {"alg": "RS256", "kid": _KEY_ID, "typ": "JWT"}
         signed = f"{_text(json.dumps(head).encode())}.{_text(json.dumps(claims).encode())}"
         signature = openssl("dgst", "-sha256", "-sign", str(self._key), data=signed.encode())
         token = f"{signed}.{_text(signature)}"
+        self.tokens.append(token)
         return {"access_token": token, "token_type": "Bearer", "expires_in": LIFE_S}
 
 

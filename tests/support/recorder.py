@@ -57,6 +57,11 @@ class Recorder:
         self._sent.append(sent)
         return sent
 
+    @property
+    def sent(self) -> list[bytes]:
+        """What has come over each connection."""
+        return [bytes(data) for data in self._sent]
+
     def before(self, method: str, action: Callable[[], None]) -> None:
         """Does this before it passes on the next call of a method."""
         self._actions[method.encode()] = action

@@ -100,10 +100,13 @@ def _programs() -> Path:
 @contextmanager
 def server() -> Iterator[sa.URL]:
     """Runs a server; yields the URL of its own database."""
-    if use_containers():
-        with postgres.container(_IMAGE, {}) as url:
-            yield url
-        return
+    with postgres.container(_IMAGE, {}) if use_containers() else local_server() as url:
+        yield url
+
+
+@contextmanager
+def local_server() -> Iterator[sa.URL]:
+    """Runs a server on this machine, for tests that write its files."""
     with open_folder() as folder:
         stock = StockPostgres(folder / "postgres", Ports(folder / "ports.json"))
         with running(stock, folder / "log"):

@@ -74,7 +74,7 @@ def engine_of(server: sa.URL, user: str | None = None, **keys: object) -> sa.Eng
 
 @contextmanager
 def private_postgres(authority: Authority) -> Iterator[sa.URL]:
-    with stock_postgres.server() as url:
+    with stock_postgres.local_server() as url:
         own = owned_by("postgres", authority.sign("server"))
         engine = open_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:

@@ -49,7 +49,7 @@ class Site(NamedTuple):
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with open_folder() as folder, kdc(folder) as realm, stock_postgres.server() as url:
+    with open_folder() as folder, kdc(folder) as realm, stock_postgres.local_server() as url:
         keytab = Path(shutil.copy(realm.keytab(f"postgres/{HOST}@{REALM}"), folder / "postgres"))
         shutil.chown(keytab, "postgres")
         engine = open_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
