@@ -5,7 +5,7 @@ PYTEST := .venv/bin/python -m pytest
 # file shares is started once; in the order of folders, for else files of one long test come last,
 # when nothing is left to run beside them.
 AT_ONCE := -n 2 --dist loadfile --no-loadscope-reorder
-MORE := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins
+MORE := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins or luck
 USUAL := not (torture or containers or $(MORE))
 
 .PHONY: help
@@ -29,7 +29,7 @@ coverage: setup ## Branch coverage of each package, with what no test reaches; P
 	@scripts/coverage "$(PKG)" $(AT_ONCE) -m "$(USUAL)"
 
 .PHONY: test-more
-test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos
+test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos, new random seeds
 	@$(PYTEST) $(AT_ONCE) -m "not (torture or containers) and ($(MORE))"
 
 .PHONY: test-containers

@@ -122,9 +122,9 @@ class Connector:
 
     def _resume(self) -> tails.Tails:
         positions = tails.find(self._topic)
-        requested = self._requested_epoch()
-        if is_later(requested, positions.epoch):
-            self._replace_lost_epoch(requested)
+        lost = max(self._requested_epoch(), positions.trace)
+        if is_later(lost, positions.epoch):
+            self._replace_lost_epoch(lost)
             positions = tails.find(self._topic)
         while positions.behind:
             # A connector began this epoch and ended before the reset had reached all shards.

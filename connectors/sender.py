@@ -46,14 +46,14 @@ class Sender:
 
     def serve(self) -> None:
         """Raises errors of earlier sends, without waiting."""
-        self._producer.poll(0)
+        self._served(self._producer.poll, 0)
         self._raise_fault()
 
     def flush(self) -> None:
         """Returns when the brokers have acknowledged everything."""
         # librdkafka wakes all of its threads for a flush, even of nothing.
         if len(self._producer):
-            self._wait(lambda: not self._producer.flush(_LOOK_S))
+            self._wait(lambda: not self._served(self._producer.flush, _LOOK_S))
         else:
             self._raise_fault()
 
@@ -63,7 +63,7 @@ class Sender:
         self._producer.close()
 
     def _sent_later(self, topic: str, partition: int, value: bytes, written: Headers) -> bool:
-        self._producer.poll(_LOOK_S)
+        self._served(self._producer.poll, _LOOK_S)
         try:
             self._producer.produce(topic, value, partition=partition, headers=written)
         except BufferError:
@@ -71,6 +71,14 @@ class Sender:
         except KafkaException as error:
             raise _refusal(topic, partition, error) from error
         return True
+
+    def _served(self, serve: Callable[[float], int], wait_s: float) -> int:
+        """Serves the producer, which raises there that it can send nothing any more: for instance,
+        when a leader has lost records that others had acknowledged."""
+        try:
+            return serve(wait_s)
+        except KafkaException as error:
+            raise PublishError(f"the brokers at {self._servers}: {reason(error)}") from error
 
     def _wait(self, look: Callable[[], bool]) -> None:
         """Repeats `look`, which blocks for a moment, until it returns True."""

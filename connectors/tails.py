@@ -22,6 +22,8 @@ class Tail:
     epoch: int = -1
     upto: int = 0
     hash: bytes | None = None
+    trace: int = 0
+    """The latest epoch of any record, though it says nothing of the position."""
     _reset: bool = field(default=False, repr=False)
 
     @property
@@ -38,6 +40,8 @@ class Tail:
         """
         if head is None:
             return
+        if follows(head.epoch, self.trace):
+            self.trace = head.epoch
         newer = not self.found or follows(head.epoch, self.epoch)
         if not newer and head.epoch != self.epoch:
             return
@@ -60,6 +64,8 @@ class Tails:
     known: PublishedEvent
     ends: tuple[int, ...]
     """The end offset of each shard."""
+    trace: int = 0
+    """The latest epoch of any record: a later one than `epoch` has lost its beginning."""
 
     @property
     def lowest(self) -> int:
@@ -110,4 +116,5 @@ def _together(tails: Mapping[int, Tail], ends: Mapping[int, int]) -> Tails:
         tuple(upto),
         PublishedEvent(furthest.upto, furthest.hash),
         tuple(ends[shard] for shard in shards),
+        max(tail.trace for tail in tails.values()),
     )

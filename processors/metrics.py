@@ -55,9 +55,8 @@ class Metrics:
             "When the last image of a shard was made, as Unix time.",
             "shard",
         )
-        self._shards = gauge(
-            "metatide_shards", "Shards of this worker, by what they are doing.", "phase"
-        )
+        shards = gauge("metatide_shards", "Shards of this worker, by what they are doing.", "phase")
+        self._shards = {phase: shards.labels(phase) for phase in Phase}
         self._unreadable = gauge(
             "metatide_unreadable_record",
             "1 for each record that can't be read and stops its shard.",
@@ -78,8 +77,8 @@ class Metrics:
     def are_in(self, phases: Iterable[Phase]) -> None:
         """Sets the phase of each shard."""
         counts = Counts(phases)
-        for phase in Phase:
-            self._shards.labels(phase).set(counts[phase])
+        for phase, shards in self._shards.items():
+            shards.set(counts[phase])
 
     def stop_at(self, records: Iterable[UnreadableRecordError | None]) -> None:
         """Sets the records that stop shards."""

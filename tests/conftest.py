@@ -12,6 +12,8 @@ from tests.support import kafka, postgres
 
 pytest_plugins = [
     "tests.support.no_skips",
+    # Others say what they have to say through it.
+    "tests.support.summary",
     "tests.support.mariadb",
     "tests.support.metastore",
     "tests.support.services",

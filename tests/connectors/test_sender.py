@@ -78,6 +78,28 @@ def test_a_full_queue_waits_for_the_broker_and_keeps_the_order(broker: MortalBro
     assert values(topic, RECORDS) == list(range(RECORDS))
 
 
+def test_a_leader_that_has_lost_records_is_an_error(broker: MortalBroker) -> None:
+    """librdkafka says so where it is served, not with a record, and then sends nothing more."""
+    topic = new_topic(broker.address, 1)
+    events.create(topic)
+
+    def send_on() -> None:
+        send(sender, topic, range(1))
+        sender.flush()
+
+    with sending(topic) as sender:
+        send_on()
+        with broker.forgetting():
+            send_on()
+            send_on()
+        with pytest.raises(PublishError, match="sequence"):
+            send_on()
+        with pytest.raises(PublishError):
+            send_on()
+    with sending(topic) as sender:
+        send_on()
+
+
 def test_brokers_that_stay_away_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("state.topic.silence.SILENCE_S_MAX", 0.2)
     said = rf"brokers at 127.0.0.1:1 took nothing for 0.2 s while {WAITING_MAX} records wait"

@@ -62,6 +62,16 @@ def test_an_epoch_that_no_connector_can_have_begun_is_passed_over() -> None:
     assert tail(reset(20, 1 << 62), change(51, 2), change(52, 2)) == (2, 52)
 
 
+def test_any_record_is_a_trace_of_its_epoch() -> None:
+    """The records that began the epoch may have been deleted."""
+    found, old = Tail(), Tail()
+    for head in (change(5), RecordHeaders(RecordKind.LOAD, 3, 0), change(6)):
+        found.see(head)
+    old.see(change(6))
+    together = _together({0: found, 1: old}, {0: 9, 1: 9})
+    assert (together.epoch, together.upto, together.trace) == (0, (6, 6), 3)
+
+
 def test_shards_are_together_in_an_epoch_that_a_connector_can_have_begun() -> None:
     def together(*epochs: int) -> tuple[int, tuple[int, ...]]:
         tails = {shard: Tail(epoch, 7) for shard, epoch in enumerate(epochs)}

@@ -7,9 +7,9 @@ Faust, RocksDB, the disk, SQL, and random ids.
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Final
@@ -51,6 +51,7 @@ _THREADING: Final = {
     id(threading.Event): "Event",
     id(threading.local): "local",
 }
+_REPLACED: Final = {id(time), id(threading), *_CLOCKS, *_THREADING}
 
 
 class Surroundings:
@@ -131,10 +132,17 @@ def installed(around: Surroundings) -> Iterator[None]:
         setattr(where, name, value)
 
     scheduler = around.scheduler
-    clocks, threads = time_of(scheduler), threading_of(scheduler)
-    for name, module in sorted(sys.modules.items()):
-        if name.startswith(_OURS):
-            _replace_time(module, clocks, threads, put)
+    stand_ins: dict[int, object] = {
+        id(time): (clocks := time_of(scheduler)),
+        id(threading): (threads := threading_of(scheduler)),
+        **{real: getattr(clocks, name) for real, name in _CLOCKS.items()},
+        **{real: getattr(threads, name) for real, name in _THREADING.items()},
+    }
+    for where, name, value in _uses_of_time(len(sys.modules)):
+        if isinstance(value, tuple):
+            put(where, name, tuple(stand_ins.get(id(each), each) for each in value))
+        else:
+            put(where, name, stand_ins[id(value)])
     for where, name, value in around.replacements():
         put(where, name, value)
     before = structlog.get_config()
@@ -152,38 +160,27 @@ def installed(around: Surroundings) -> Iterator[None]:
             setattr(where, name, value)
 
 
-def _replace_time(
-    module: ModuleType,
-    clocks: SimpleNamespace,
-    threads: SimpleNamespace,
-    put: Callable[[Any, str, object], None],
-) -> None:
-    for name, value in list(vars(module).items()):
-        if value is time:
-            put(module, name, clocks)
-        elif value is threading:
-            put(module, name, threads)
-        elif id(value) in _CLOCKS:
-            put(module, name, getattr(clocks, _CLOCKS[id(value)]))
-        elif id(value) in _THREADING:
-            put(module, name, getattr(threads, _THREADING[id(value)]))
-        elif isinstance(value, type) and value.__module__ == module.__name__:
-            for method in vars(value).values():
-                if isinstance(method, FunctionType):
-                    _replace_defaults(method, clocks, put)
+@lru_cache(maxsize=1)
+def _uses_of_time(_modules: int) -> list[tuple[Any, str, object]]:
+    """Where production code has a clock or a part of `threading`, which one, and by which name: in
+    modules, and in tuples of defaults, for a clock may be the default of a parameter.
 
-
-def _replace_defaults(
-    function: FunctionType, clocks: SimpleNamespace, put: Callable[[Any, str, object], None]
-) -> None:
-    """A clock may be the default of a parameter."""
-    defaults = function.__defaults__ or ()
-    if any(id(value) in _CLOCKS for value in defaults):
-        new = tuple(
-            getattr(clocks, _CLOCKS[id(value)]) if id(value) in _CLOCKS else value
-            for value in defaults
-        )
-        put(function, "__defaults__", new)
+    It is looked for once, and again when modules have been imported.
+    """
+    uses: list[tuple[Any, str, object]] = []
+    for module_name, module in sorted(sys.modules.items()):
+        if not module_name.startswith(_OURS):
+            continue
+        for name, value in vars(module).items():
+            if id(value) in _REPLACED:
+                uses.append((module, name, value))
+            elif isinstance(value, type) and value.__module__ == module.__name__:
+                for method in vars(value).values():
+                    if isinstance(method, FunctionType):
+                        defaults = method.__defaults__ or ()
+                        if any(id(default) in _CLOCKS for default in defaults):
+                            uses.append((method, "__defaults__", defaults))
+    return uses
 
 
 def _tell(scheduler: Scheduler, _logger: Any, method: str, event: dict[str, Any]) -> str:

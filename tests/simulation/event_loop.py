@@ -5,48 +5,69 @@ from asyncio import events
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
+from contextvars import Context, copy_context
 from functools import partial
+from heapq import heappop, heappush
 from typing import Any, Final
 
 from tests.simulation.scheduler import Killed, Process, Scheduler, Strand
 
 _DEFAULT_PLACES: Final = 8
+_RESOLUTION_S: Final = 1e-6
 
 
-class _Selector:
-    """Waits until the loop's next timer, or until somebody wakes the loop."""
+class _Handle(asyncio.Handle):
+    """A call that is due, without what a loop in debug mode would want to know of it."""
 
-    def __init__(self, scheduler: Scheduler, loop: "SimulatedLoop") -> None:
-        self._scheduler = scheduler
+    def __init__(
+        self,
+        callback: Callable[..., object],
+        arguments: tuple[Any, ...],
+        loop: "SimulatedLoop",
+        context: Context | None,
+    ) -> None:
+        self._context = copy_context() if context is None else context
         self._loop = loop
+        self._callback = callback
+        self._args = arguments
+        self._cancelled = False
+        self._repr = None
+        self._source_traceback = None
 
-    def select(self, timeout: float | None) -> list[Any]:
-        loop = self._loop
-        if timeout == 0 or loop.is_woken:
-            loop.is_woken = False
-            return []
-        if not loop.process.alive:
-            # The process has ended: its tasks unwind without waiting.
-            loop.stop()
-            return []
-        events._set_running_loop(None)
-        try:
-            loop.strand.park(timeout)
-        except Killed:
-            loop.stop()
-        finally:
-            events._set_running_loop(loop)
-        loop.is_woken = False
-        return []
+
+class _Timer(_Handle, asyncio.TimerHandle):
+    """A call that becomes due."""
+
+    _when: float
+    _scheduled = True
 
 
 class _Pool:
-    """The places of an executor: so many jobs run at a time."""
+    """The threads of an executor, each of which begins with its first job: so many run at a
+    time."""
 
-    def __init__(self, places: int) -> None:
-        self.free = list(range(places))
-        self.locals: list[dict[int, Any]] = [{} for _ in range(places)]
-        self.waiting: deque[Callable[[], None]] = deque()
+    def __init__(self, scheduler: Scheduler, process: Process, places: int) -> None:
+        self._scheduler = scheduler
+        self._process = process
+        self._places = places
+        self._idle: list[Strand] = []
+        self._jobs: deque[Callable[[], None]] = deque()
+
+    def take(self, job: Callable[[], None]) -> None:
+        self._jobs.append(job)
+        if self._idle:
+            self._idle.pop().wake()
+        elif self._places:
+            self._places -= 1
+            self._process.spawn(self._run, "executor")
+
+    def _run(self) -> None:
+        strand = self._scheduler.strand
+        while True:
+            while self._jobs:
+                self._jobs.popleft()()
+            self._idle.append(strand)
+            strand.park()
 
 
 class SimulatedLoop(asyncio.BaseEventLoop):
@@ -58,8 +79,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self.strand: Strand
         self.is_woken = False
         self._scheduler = scheduler
-        self._selector = _Selector(scheduler, self)
-        self._clock_resolution = 1e-6
+        self._due: deque[asyncio.Handle] = deque()
+        self._timers: list[tuple[float, int, _Timer]] = []
+        self._timers_made = 0
         self._pools: dict[int, tuple[Any, _Pool]] = {}
 
     def time(self) -> float:
@@ -84,7 +106,77 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     def _run_until_stopped(self) -> None:
         self._stopping = False
         while not self._stopping:
-            self._run_once()  # type: ignore[attr-defined]
+            self._run_once()
+
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *arguments: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        if self.is_closed():
+            raise RuntimeError("Event loop is closed")
+        handle = _Handle(callback, arguments, self, context)
+        self._due.append(handle)
+        return handle
+
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., object], *arguments: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        handle = self.call_soon(callback, *arguments, context=context)
+        self.is_woken = True
+        self.strand.wake()
+        return handle
+
+    def call_at(  # type: ignore[override]
+        self,
+        when: float,
+        callback: Callable[..., object],
+        *arguments: Any,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        if self.is_closed():
+            raise RuntimeError("Event loop is closed")
+        timer = _Timer(callback, arguments, self, context)
+        timer._when = when
+        self._timers_made += 1
+        heappush(self._timers, (when, self._timers_made, timer))
+        return timer
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """Nothing to count: what is cancelled goes when it is due."""
+
+    def _run_once(self) -> None:
+        """What a turn of asyncio's own loop does, in its order, without a selector."""
+        due, timers = self._due, self._timers
+        while timers and timers[0][2]._cancelled:
+            heappop(timers)
+        if due or self._stopping or self.is_woken:
+            self.is_woken = False
+        else:
+            self._wait(max(0.0, timers[0][0] - self.time()) if timers else None)
+        if timers:
+            due_s = self.time() + _RESOLUTION_S
+            while timers and timers[0][0] < due_s:
+                due.append(heappop(timers)[2])
+        for _ in range(len(due)):
+            handle = due.popleft()
+            if not handle._cancelled:
+                handle._run()
+
+    def _wait(self, seconds: float | None) -> None:
+        """Waits until the next timer, or until somebody wakes the loop."""
+        if seconds == 0.0:
+            return
+        if not self.process.alive:
+            # The process has ended: its tasks unwind without waiting.
+            self.stop()
+            return
+        events._set_running_loop(None)
+        try:
+            self.strand.park(seconds)
+        except Killed:
+            self.stop()
+        finally:
+            events._set_running_loop(self)
+        self.is_woken = False
 
     def _unwind(self) -> None:
         """Cancels what is left, as often as it takes."""
@@ -97,7 +189,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             for _ in range(20):
                 self._stopping = True
                 self.is_woken = True
-                self._run_once()  # type: ignore[attr-defined]
+                self._run_once()
 
     def _ended(self, _: object) -> None:
         self.stop()
@@ -106,46 +198,34 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self, executor: Executor | None, work: Callable[..., Any], *arguments: Any
     ) -> asyncio.Future[Any]:
         future: asyncio.Future[Any] = self.create_future()
-        pool = self._pool(executor)
 
-        def begin() -> None:
-            place = pool.free.pop()
-            strand = self.process.spawn(partial(run, place), "executor")
-            strand.locals = pool.locals[place]
-
-        def run(place: int) -> None:
+        def run() -> None:
             result: Any = None
             error: BaseException | None = None
             try:
                 result = work(*arguments)
             except Exception as failure:
                 error = failure
-            pool.free.append(place)
             self.call_soon_threadsafe(_settle, future, result, error)
-            if pool.waiting:
-                pool.waiting.popleft()()
 
-        if not self.process.alive:
-            future.cancel()
-        elif pool.free:
-            begin()
+        if self.process.alive:
+            self._pool(executor).take(run)
         else:
-            pool.waiting.append(begin)
+            future.cancel()
         return future
 
     def _pool(self, executor: Executor | None) -> _Pool:
         kept = self._pools.get(id(executor))
         if kept is None:
             places = getattr(executor, "_max_workers", _DEFAULT_PLACES)
-            kept = self._pools[id(executor)] = executor, _Pool(places)
+            kept = self._pools[id(executor)] = (
+                executor,
+                _Pool(self._scheduler, self.process, places),
+            )
         return kept[1]
 
     def _process_events(self, _event_list: list[Any]) -> None:
         pass
-
-    def _write_to_self(self) -> None:
-        self.is_woken = True
-        self.strand.wake()
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         error = context.get("exception")

@@ -6,7 +6,6 @@ repeats a run to the last step.
 """
 
 from collections.abc import Callable
-from functools import partial
 from heapq import heappop, heappush
 from random import Random
 from typing import Any, Final
@@ -96,19 +95,20 @@ class Strand(greenlet):
 
     def park(self, timeout_s: float | None = None) -> None:
         """Waits until `wake`, or so long by the clock of the process."""
-        if not self.process.alive:
+        process, scheduler = self.process, self._scheduler
+        if not process.alive:
             raise Killed
         self._waits = True
         if timeout_s is not None:
-            wait_s = self.process.true_s(max(timeout_s, 0.0))
-            self._scheduler.after(wait_s, partial(self._go_on, self._pauses))
-        self._scheduler.hub.switch()
-        if not self.process.alive:
+            wait_s = process.true_s(timeout_s) if timeout_s > 0.0 else 0.0
+            scheduler.after(wait_s, self._go_on, self._pauses)
+        scheduler.hub.switch()
+        if not process.alive:
             raise Killed
 
     def wake(self) -> None:
         if self._waits:
-            self._scheduler.soon(partial(self._go_on, self._pauses))
+            self._scheduler.soon(self._go_on, self._pauses)
 
     def kill(self) -> None:
         if not self.dead and self is not getcurrent():
@@ -117,17 +117,15 @@ class Strand(greenlet):
                 self._scheduler.run_strand(self)
 
     def _go_on(self, pause: int) -> None:
-        if pause != self._pauses or self.dead or not self.process.alive:
+        process, scheduler = self.process, self._scheduler
+        if pause != self._pauses or not process.alive or self.dead:
             return
-        now = self._scheduler.now
-        if self.process.frozen_until > now:
-            self._scheduler.after(
-                self.process.frozen_until - now, partial(self._go_on, self._pauses)
-            )
+        if process.frozen_until > scheduler.now:
+            scheduler.after(process.frozen_until - scheduler.now, self._go_on, pause)
             return
-        self._pauses += 1
+        self._pauses = pause + 1
         self._waits = False
-        self._scheduler.run_strand(self)
+        scheduler.run_strand(self)
 
     def _work(self) -> None:
         try:
@@ -148,7 +146,9 @@ class Scheduler:
         self.story: list[str] = []
         self.complaints: list[str] = []
         """What nobody has handled in an event loop."""
-        self._due: list[tuple[float, int, Callable[[], object]]] = []
+        self.process: Process | None = None
+        """The process whose code runs now."""
+        self._due: list[tuple[float, int, Callable[..., object], tuple[Any, ...]]] = []
         self._numbers = 0
         self._wakes = self.random("wakes")
         self._current: Strand | None = None
@@ -162,36 +162,33 @@ class Scheduler:
         who = self._current.process.name if self._current else "world"
         self.story.append(f"{self.now:10.3f} s  {who:<12} {text}")
 
-    def after(self, seconds: float, work: Callable[[], object]) -> None:
+    def after(self, seconds: float, work: Callable[..., object], *arguments: Any) -> None:
         self._numbers += 1
-        heappush(self._due, (self.now + seconds, self._numbers, work))
+        heappush(self._due, (self.now + seconds, self._numbers, work, arguments))
 
-    def soon(self, work: Callable[[], object]) -> None:
-        self.after(self._wakes.random() * _WAKE_S_MAX, work)
+    def soon(self, work: Callable[..., object], *arguments: Any) -> None:
+        self.after(self._wakes.random() * _WAKE_S_MAX, work, *arguments)
 
     def run(self, until: float) -> None:
         """Runs everything that is due up to this time."""
         assert getcurrent() is self.hub
         due = self._due
         while due and due[0][0] <= until:
-            self.now, _, work = heappop(due)
-            work()
+            self.now, _, work, arguments = heappop(due)
+            work(*arguments)
         self.now = until
 
     def run_strand(self, strand: Strand) -> None:
-        before, self._current = self._current, strand
+        before, around = self._current, self.process
+        self._current, self.process = strand, strand.process
         strand.switch()
-        self._current = before
+        self._current, self.process = before, around
 
     @property
     def strand(self) -> Strand:
         """The strand that runs now."""
         assert self._current is not None, "only a strand can wait"
         return self._current
-
-    @property
-    def process(self) -> Process | None:
-        return None if self._current is None else self._current.process
 
     def sleep(self, seconds: float) -> None:
         self.strand.park(seconds)

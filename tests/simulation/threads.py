@@ -19,8 +19,7 @@ class _Waiters:
         try:
             strand.park(timeout_s)
         finally:
-            if strand in self._strands:
-                self._strands.remove(strand)
+            self._strands.remove(strand)
 
     def wake(self) -> None:
         for strand in self._strands:

@@ -1,5 +1,6 @@
 """A Kafka broker for the tests."""
 
+import shutil
 import signal
 import subprocess
 import time
@@ -87,6 +88,20 @@ class MortalBroker:
         assert self._process is not None
         self._process.kill()
         self._process.wait()
+
+    @contextmanager
+    def forgetting(self) -> Iterator[None]:
+        """What the broker takes within the block, it has lost afterwards, as a leader has that was
+        behind the one before."""
+        data, kept = self._folder / "kafka" / "data", self._folder / "kept"
+        self.kill()
+        shutil.copytree(data, kept)
+        self.start()
+        yield
+        self.kill()
+        shutil.rmtree(data)
+        kept.rename(data)
+        self.start()
 
     @contextmanager
     def frozen(self) -> Iterator[None]:

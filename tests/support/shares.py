@@ -4,31 +4,17 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.summary import Say
 from tests.support.thrift_answers import ThriftAnswers
 
-_PROPERTY = "answers over Thrift"
 Record = Callable[[str, ThriftAnswers], None]
 
 
 @pytest.fixture
-def record_answers(record_property: Callable[[str, object], None]) -> Record:
+def record_answers(say: Say) -> Record:
     """Notes the answers that some work got, to be printed."""
 
     def record(work: str, answers: ThriftAnswers) -> None:
-        record_property(_PROPERTY, [work, *answers.lines()])
+        say("who answered the engines' calls", f"{work}: " + "\n".join(answers.lines()))
 
     return record
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    properties = [
-        value
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        for name, value in getattr(report, "user_properties", ())
-        if name == _PROPERTY and getattr(report, "when", "") == "call"
-    ]
-    if properties:
-        terminalreporter.section("who answered the engines' calls")
-    for work, *lines in properties:
-        terminalreporter.line(f"{work}: " + "\n".join(lines))

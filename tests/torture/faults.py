@@ -159,7 +159,8 @@ def restored_database(parts: Parts, random: Random) -> Iterator[None]:
         with parts.stand.alone(database) as connection:
             connection.execute(f'CREATE DATABASE saved TEMPLATE "{database}"')
     yield
-    with parts.writers.paused():
+    # A metastore has ids in hand, which a restored database hands out again.
+    with parts.stand.programs["metastore"].away(), parts.writers.paused():
         for name, version in versions.items():
             parts.truth.tables[name].begin(version)
         with parts.stand.alone(database) as connection:
@@ -222,6 +223,7 @@ FAULTS: Final = (
     *_signals(CONNECTORS, "a connector"),
     *_signals(BROKER_NAMES, "a broker"),
     *_signals(("database",), "the database"),
+    *_signals(("metastore",), "the metastore"),
     *_links(WORKERS, "brokers", "a worker's way to the brokers"),
     *_links(CONNECTORS, "brokers", "a connector's way to the brokers"),
     *_links(BROKER_NAMES, "brokers", "a broker's way to the others"),

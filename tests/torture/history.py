@@ -2,9 +2,12 @@
 
 import itertools
 import threading
+from collections import Counter
 from typing import Final
 
 TABLES: Final = tuple(f"t{number}" for number in range(16))
+BY_METASTORE: Final = TABLES[12:]
+"""The tables that are written through the metastore; the others by SQL, as one would write."""
 
 
 class History:
@@ -62,7 +65,14 @@ class Truth:
         self.restores = 0
         self.stop = threading.Event()
         self.wrong: list[str] = []
-        self.reads = 0
-        self.cached = 0
-        self.unanswered = 0
-        self.writes = 0
+        self._counts: Counter[str] = Counter()
+        self._counting = threading.Lock()
+
+    def count(self, *names: str) -> None:
+        with self._counting:
+            self._counts.update(names)
+
+    def counts(self) -> Counter[str]:
+        """So many reads and writes so far, of each kind."""
+        with self._counting:
+            return self._counts.copy()

@@ -67,15 +67,17 @@ class Program:
         if self._process is not None:
             self._process.wait(END_S)
 
-    def end(self) -> None:
-        """Ends it by SIGTERM, for good."""
+    def end(self, within_s: float = END_S) -> bool:
+        """Ends it by SIGTERM, for good; returns whether it ended by itself."""
         self.hold()
         if self._process is not None and self.running:
             self._process.terminate()
             try:
-                self._process.wait(END_S)
+                self._process.wait(within_s)
             except subprocess.TimeoutExpired:
                 self.kill()
+                return False
+        return True
 
     @contextmanager
     def away(self) -> Iterator[None]:

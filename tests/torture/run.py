@@ -37,10 +37,11 @@ class Run:
         self._loses_records = False
         try:
             self._stand.start()
-            self._parts = Parts(self._stand, self._truth, Writers(self._stand.url, self._truth))
-            ports = [self._stand.port(worker) for worker in WORKERS]
-            name = self._parts.writers.database.name
-            self._readers = Readers(ports, name, self._truth, reads_per_s)
+            stand = self._stand
+            writers = Writers(stand.url, stand.metastore.address, self._truth)
+            self._parts = Parts(stand, self._truth, writers)
+            ports = [(stand.port(worker), stand.thrift_port(worker)) for worker in WORKERS]
+            self._readers = Readers(ports, writers.database.name, self._truth, reads_per_s)
             assert seconds_until_warm(self._parts) is not None, "the stack doesn't become warm"
         except BaseException:
             self.end()
@@ -58,8 +59,7 @@ class Run:
         truth, random = self._truth, Random(f"{seed}/{number}/{fault.name}")
         if fault.needs_disk and not self._stand.own_disk:
             return
-        began, wrong, reads, writes = time.time(), len(truth.wrong), truth.reads, truth.writes
-        cached, unanswered = truth.cached, truth.unanswered
+        began, wrong, before = time.time(), len(truth.wrong), truth.counts()
         seconds = random.uniform(*fault.seconds)
         with fault.hurt(self._parts, random):
             time.sleep(seconds if longest_s is None else min(longest_s, seconds))
@@ -74,11 +74,8 @@ class Run:
                 "seconds": round(time.time() - began, 2),
                 "recovery_s": recovery_s,
                 "wrong": truth.wrong[wrong:],
-                "reads": truth.reads - reads,
-                "cached": truth.cached - cached,
-                "unanswered": truth.unanswered - unanswered,
-                "writes": truth.writes - writes,
             }
+            | dict(truth.counts() - before)
         )
 
     def compare(self) -> None:

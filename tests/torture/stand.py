@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from connectors import topic_admin
 from hive.errors import MetatideError
 from metatide.stack.machine import LOOPBACK
+from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import Ports
 from metatide.stack.postgres import Postgres
 from metatide.stack.service import Launch
@@ -54,6 +55,9 @@ class Stand:
         self.brokers = Brokers(folder / "kafka", self.ports, self.links)
         self.postgres = Postgres(folder / "postgres", self.ports, _DATABASE)
         self.url = self.postgres.url()
+        self.metastore = Metastore(
+            folder / "metastore", self.ports, Settings(self.url, folder / "warehouse")
+        )
         self._secret = folder / "secret"
         self._secret.write_text(secrets.token_urlsafe())
         self.ways: dict[tuple[str, str], list[tuple[int, int]]] = {}
@@ -73,6 +77,7 @@ class Stand:
             for name, argv in self.brokers.commands().items()
         }
         self.programs["database"] = self._program("database", self.postgres.prepare)
+        self.programs["metastore"] = self._program("metastore", self.metastore.prepare)
         for name in CONNECTORS:
             self.programs[name] = self._metatide(name, "connect", METATIDE_CONNECT_NAME=name)
         for name in WORKERS:
@@ -92,6 +97,9 @@ class Stand:
             self._worker_ports[worker] = self.ports.take(worker)
         return self._worker_ports[worker]
 
+    def thrift_port(self, worker: str) -> int:
+        return self.port(f"{worker}-thrift")
+
     def worker(self, name: str) -> Program:
         port = self.port(name)
         link = self.ways.get(("workers", name), [(port, port)])[0][0]
@@ -104,6 +112,8 @@ class Stand:
             METATIDE_WORKER_SESSION_TIMEOUT_S="6",
             METATIDE_WORKER_DISK_FREE_MIN_MIB="8",
             METATIDE_WORKER_SECRET_FILE=str(self._secret),
+            METATIDE_THRIFT_PORT=str(self.thrift_port(name)),
+            METATIDE_UPSTREAM_URL=self.metastore.address,
         )
 
     def directory(self, worker: str) -> WorkerDirectory:
@@ -132,9 +142,12 @@ class Stand:
             except MetatideError:
                 assert time.monotonic() < deadline, "the brokers don't answer"
                 time.sleep(0.5)
-        for name in (*CONNECTORS, *WORKERS, "mix"):
+        for name in ("metastore", *CONNECTORS, *WORKERS, "mix"):
             self.programs[name].start()
         self._tending.start()
+        while not self.metastore.answers():
+            assert time.monotonic() < deadline, "the metastore doesn't answer"
+            time.sleep(0.5)
 
     def end(self) -> None:
         self._ended.set()

@@ -1,18 +1,23 @@
 """Faults that are put into real processes under load."""
 
 import os
+import time
 from pathlib import Path
+from random import SystemRandom
 
 import pytest
 
 from tests.support.processes import open_folder
+from tests.support.summary import Say
 from tests.torture import recovery
 from tests.torture.faults import FAULTS
 from tests.torture.journal import Journal
 from tests.torture.run import Run, drawn, go_on, verdict
+from tests.torture.settling import difference
 
 SEED = 1
 SHORT_S = 1.0
+FEW, FEW_S = 6, 100.0
 FAULTS_OF_TORTURE = 1_000
 # Who is connected to what is killed or cut off drops the connection.
 LOSES_CONNECTIONS = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -34,6 +39,29 @@ def test_each_cheap_fault_once(tmp_path: Path) -> None:
     lines = list(journal.lines())
     assert sum(line.get("reads", 0) for line in lines) > 100
     assert verdict(lines) == []
+
+
+@pytest.mark.luck
+@pytest.mark.timeout(900)
+@LOSES_CONNECTIONS
+def test_a_few_faults(tmp_path: Path, say: Say) -> None:
+    """TORTURE_SEED=SEED repeats their order."""
+    began, section = time.monotonic(), "faults in real processes"
+    seed = int(os.environ.get("TORTURE_SEED") or SystemRandom().randrange(1_000_000))
+    say(section, f"TORTURE_SEED={seed}")
+    journal = Journal(tmp_path)
+    with open_folder() as folder:
+        run = Run(journal, folder, reads_per_s=100)
+        try:
+            for number in range(FEW):
+                if number == 0 or time.monotonic() - began < FEW_S:
+                    run.hurt(drawn(seed, number), number, seed, SHORT_S)
+            run.compare()
+        finally:
+            run.end()
+    for line in journal.faults():
+        say(section, f"{line['fault']}: warm again after {line['recovery_s']} s")
+    assert verdict(list(journal.lines())) == []
 
 
 @pytest.mark.torture
@@ -59,3 +87,18 @@ def test_the_table_shows_the_wrong_and_the_slow() -> None:
     assert rows[2:] == ["| f | 3 | 1 | 2.0 | 2.0 |"]
     assert verdict(lines) == lines[1:]
     assert verdict([{"compared": True, "lost": [], "different": ["x"], "warm_s": 1.0}])
+
+
+def test_a_store_that_is_behind_has_no_other_bytes() -> None:
+    """Who is killed before it has flushed its stores proves nothing about what it held."""
+    replayed = {"offset": 9, "exact": "a", "content": {"t": "1", "u": None}}
+    behind = {"offset": 8, "exact": "b", "content": {"t": "2", "u": "3"}}
+    ahead = {**behind, "offset": 10, "content": replayed["content"]}
+    assert difference(replayed, replayed, exact=True) is None
+    assert difference(behind, replayed, exact=True) == "the store ends at offset 8, the topic at 9"
+    assert "lost records" in str(difference(ahead, replayed, exact=True))
+    assert difference(ahead, replayed, exact=False) is None
+    other = {**behind, "offset": 9}
+    assert difference(other, replayed, exact=False) == "readers see another t"
+    same = {**other, "content": replayed["content"]}
+    assert difference(same, replayed, exact=True) == "other bytes: b, not a"

@@ -1,0 +1,62 @@
+"""Seeds of the simulation: the same ones each time, and new ones.
+
+SIMULATION_SEED=SEED repeats a run; SIMULATION_SECONDS says how long new seeds are tried.
+"""
+
+import os
+from itertools import chain, islice
+from typing import Final
+
+import pytest
+
+from tests.simulation.bugs import BUGS, put_back
+from tests.simulation.seeds import SEED, new_seed, seeds_of, try_seeds, until
+from tests.support.summary import Say
+
+SECONDS: Final = "SIMULATION_SECONDS"
+SEEDS: Final = 30
+"""How many seeds every run of the tests repeats; new ones are left to CI."""
+FAILED: Final = "simulation/failed"
+"""Where pytest's cache keeps the seeds that failed: they are the first to be tried again."""
+
+
+@pytest.mark.timeout(900)
+def test_seeds() -> None:
+    """The same seeds each time, or the one that the environment names."""
+    print(try_seeds([os.environ[SEED]] if SEED in os.environ else islice(seeds_of("tests"), SEEDS)))
+
+
+def _try_new_seeds(config: pytest.Config, say: Say, seconds: float) -> None:
+    assert config.cache is not None
+    failed, first = config.cache.get(FAILED, []), new_seed()
+    section = "new seeds of the simulation"
+    say(section, f"the first is {first}")
+    seeds = chain(failed, until(seconds, seeds_of(first)))
+    say(section, try_seeds(seeds, on_failure=lambda seed: config.cache.set(FAILED, [seed])))
+    config.cache.set(FAILED, [])
+
+
+@pytest.mark.luck
+@pytest.mark.timeout(900)
+def test_new_seeds(request: pytest.FixtureRequest, say: Say) -> None:
+    _try_new_seeds(request.config, say, 180.0)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(0)
+def test_new_seeds_for_long(request: pytest.FixtureRequest, say: Say) -> None:
+    _try_new_seeds(request.config, say, float(os.environ.get(SECONDS, "3600")))
+
+
+def test_failing_seed_is_told_and_named() -> None:
+    bug = next(bug for bug in BUGS if "gap between records" in bug.name)
+    failed: list[str] = []
+    with put_back(bug), pytest.raises(pytest.fail.Exception) as told:
+        try_seeds(
+            (f"bug {number}" for number in (bug.seed, *range(100))),
+            on_failure=failed.append,
+            shrink_s=1.0,
+        )
+    [seed] = failed
+    assert f"{SEED}={seed}\n" in str(told.value)
+    assert "planned:" in str(told.value)
