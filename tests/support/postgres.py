@@ -21,7 +21,7 @@ _START_TIMEOUT_S = 120.0
 _POLL_S = 0.1
 # No data needs to survive a crash.
 _FAST = {
-    "max_connections": "200",
+    "max_connections": "400",
     "fsync": "off",
     "synchronous_commit": "off",
     "full_page_writes": "off",
@@ -48,8 +48,15 @@ class Server:
 
 @contextmanager
 def server() -> Iterator[Server]:
-    with container(_IMAGE, _FAST) if use_containers() else _local() as url:
+    with server_url() as url:
         yield Server(url)
+
+
+@contextmanager
+def server_url() -> Iterator[sa.URL]:
+    """Runs a server; yields the URL of a database of its own, including the password."""
+    with container(_IMAGE, _FAST) if use_containers() else _local() as url:
+        yield url
 
 
 @contextmanager
