@@ -1,5 +1,7 @@
 # Every target makes what it needs: `make up` and `make test` are all that a newcomer has to know.
 .DEFAULT_GOAL := help
+# Processes of tests would compile our modules and rewrite assertions anew, each for itself.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := .venv/bin/python -m pytest
 # Half of the time tests wait for real parts to start or to notice something. By file, so that what a
 # file shares is started once; in the order of folders, for else files of one long test come last,
