@@ -146,3 +146,11 @@ def postgres_server(pytestconfig: pytest.Config) -> postgres.Server:
 def new_database(postgres_server: postgres.Server) -> Callable[[], str]:
     """Makes an empty PostgreSQL database at each call and returns its URL, password included."""
     return postgres_server.new_database
+
+
+@pytest.fixture(scope="session")
+def new_metastore_database(postgres_server: postgres.Server) -> Callable[[], str]:
+    """Makes a PostgreSQL database with the metastore's tables at each call and returns its URL,
+    password included.
+    """
+    return postgres_server.new_metastore_database
