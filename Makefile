@@ -1,10 +1,15 @@
 # Every target makes what it needs: `make up` and `make test` are all that a newcomer has to know.
 .DEFAULT_GOAL := help
+# Processes of tests would compile our modules and rewrite assertions anew, each for itself.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := .venv/bin/python -m pytest
-# Half of the time tests wait for real parts to start or to notice something. By file, so that what a
-# file shares is started once; in the order of folders, for else files of one long test come last,
-# when nothing is left to run beside them.
-AT_ONCE := -n 2 --dist loadfile --no-loadscope-reorder
+# By file, so that what a file shares is started once; in the order of folders, for else files of one
+# long test come last, when nothing is left to run beside them.
+BY_FILE := --dist loadfile --no-loadscope-reorder
+# Many wait for real parts to start or to notice something, so there is a runner more than cores; of
+# test-more, each runner has metastores and a Spark of its own.
+AT_ONCE := -n 3 $(BY_FILE)
+MORE_AT_ONCE := -n 2 $(BY_FILE)
 MORE := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins or luck
 USUAL := not (torture or containers or $(MORE))
 
@@ -28,9 +33,13 @@ test: setup ## The tests that need nothing from the system's package manager; PK
 coverage: setup ## Branch coverage of each package, with what no test reaches; PKG=hive: of one by its own tests
 	@scripts/coverage "$(PKG)" $(AT_ONCE) -m "$(USUAL)"
 
+.PHONY: mutants
+mutants: setup ## Change the code that decides, here and there, and see whether a test fails; MUTANTS='*_7': a sample
+	@scripts/mutants $(foreach name,$(MUTANTS),'$(name)')
+
 .PHONY: test-more
 test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos, new random seeds
-	@$(PYTEST) $(AT_ONCE) -m "not (torture or containers) and ($(MORE))"
+	@$(PYTEST) $(MORE_AT_ONCE) -m "not (torture or containers) and ($(MORE))"
 
 .PHONY: test-containers
 test-containers: setup ## The images and the deployment in containers, on a Docker engine of the tests

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from typing import Any
 
 from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import KafkaError
@@ -12,9 +13,34 @@ from state.topic.last_error import LastError
 from state.topic.settings import Security
 
 
+class _Loop(asyncio.SelectorEventLoop):
+    """Knows its connections, for the library doesn't wait until those are closed that it gives up.
+    With TLS, that takes a word of the broker.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._opened: list[asyncio.Transport] = []
+
+    async def create_connection(self, *args: Any, **more: Any) -> Any:
+        transport, protocol = await super().create_connection(*args, **more)
+        self._opened.append(transport)
+        return transport, protocol
+
+    async def close_connections(self) -> None:
+        for transport in self._opened:
+            transport.abort()
+        # Sockets are closed in the next turn.
+        await asyncio.sleep(0)
+
+
 def login_fault(servers: str, security: Security, timeout_s: float) -> str | None:
     """Why the library doesn't reach the brokers; None if it does."""
-    return asyncio.run(_login_fault(servers, security, timeout_s))
+    loop = _Loop()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        fault = runner.run(_login_fault(servers, security, timeout_s))
+        runner.run(loop.close_connections())
+    return fault
 
 
 async def _login_fault(servers: str, security: Security, timeout_s: float) -> str | None:

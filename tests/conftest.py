@@ -2,13 +2,11 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import structlog
 from hypothesis import settings
-
-from tests.support import kafka, postgres
 
 pytest_plugins = [
     "tests.support.no_skips",
@@ -16,7 +14,8 @@ pytest_plugins = [
     "tests.support.summary",
     "tests.support.mariadb",
     "tests.support.metastore",
-    "tests.support.services",
+    "tests.support.service_selection",
+    "tests.support.shared_services",
     "tests.support.shares",
     "tests.support.spark",
     "tests.support.stock_postgres",
@@ -53,22 +52,3 @@ def _usual_log() -> None:
 def anyio_backend() -> str:
     """Asynchronous tests run in asyncio alone, each in an event loop of its own."""
     return "asyncio"
-
-
-@pytest.fixture(scope="session")
-def kafka_broker() -> Iterator[str]:
-    """The bootstrap address of a real broker; tests take topics and groups of their own."""
-    with kafka.broker() as address:
-        yield address
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[postgres.Server]:
-    with postgres.server() as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def new_database(postgres_server: postgres.Server) -> Callable[[], str]:
-    """Makes an empty PostgreSQL database at each call and returns its URL, password included."""
-    return postgres_server.new_database

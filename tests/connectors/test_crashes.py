@@ -194,9 +194,9 @@ def kill_again_and_again(
 
 
 def test_one_that_is_killed_again_and_again_loses_nothing(
-    new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
+    new_metastore_database: Callable[[], str], kafka_broker: str, tmp_path: Path
 ) -> None:
-    url = new_database()
+    url = new_metastore_database()
     store = Store(url)
     writers = writing(store, EVENTS)
     kill_again_and_again(url, new_topic(kafka_broker, 6), tmp_path, KILLS_MIN, writers)
@@ -246,9 +246,9 @@ def test_nothing_that_two_metastores_say_is_lost(
 
 
 def test_two_at_once_one_of_which_sleeps_lose_nothing(
-    new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
+    new_metastore_database: Callable[[], str], kafka_broker: str, tmp_path: Path
 ) -> None:
-    url, topic = new_database(), new_topic(kafka_broker, 6)
+    url, topic = new_metastore_database(), new_topic(kafka_broker, 6)
     store = Store(url)
     events.create(topic)
     with processes(2, url, topic, tmp_path) as [first, other]:

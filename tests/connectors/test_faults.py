@@ -39,8 +39,8 @@ QUICK = Pace(gap_ms=100, transactions_s=0.1)
 
 
 @pytest.fixture
-def log(new_database: Callable[[], str]) -> Log:
-    return Log(make_engine(new_database()))
+def log(new_metastore_database: Callable[[], str]) -> Log:
+    return Log(make_engine(new_metastore_database()))
 
 
 @pytest.fixture
@@ -194,12 +194,12 @@ def test_a_row_that_is_gone_among_others_begins_an_epoch(log: Log, topic: Topic)
 
 
 def test_another_metastore_behind_the_same_url_begins_an_epoch(
-    log: Log, topic: Topic, new_database: Callable[[], str]
+    log: Log, topic: Topic, new_metastore_database: Callable[[], str]
 ) -> None:
     log.write(*range(1, 6))
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(5)
-    other = Log(make_engine(new_database()))
+    other = Log(make_engine(new_metastore_database()))
     other.write(*range(1, 31), message='{"txnid":50}')
     with connecting(SqlSource(other.engine), topic, QUICK) as connector:
         connector.until(lambda: tails.find(topic).epoch == 1)
@@ -271,9 +271,9 @@ def test_what_another_published_of_a_lost_history_is_noticed(log: Log, topic: To
 
 
 def test_rows_of_one_id_are_all_published(
-    new_database: Callable[[], str], topic: Topic, said: LogCapture
+    new_metastore_database: Callable[[], str], topic: Topic, said: LogCapture
 ) -> None:
-    log = Log(make_engine(new_database()), unique=False)
+    log = Log(make_engine(new_metastore_database()), unique=False)
     log.write(1)
     log.write(2, message='{"txnid":21}')
     log.write(2, message='{"txnid":22}')
@@ -286,9 +286,9 @@ def test_rows_of_one_id_are_all_published(
 
 
 def test_a_second_row_of_a_published_id_begins_an_epoch(
-    new_database: Callable[[], str], topic: Topic
+    new_metastore_database: Callable[[], str], topic: Topic
 ) -> None:
-    log = Log(make_engine(new_database()), unique=False)
+    log = Log(make_engine(new_metastore_database()), unique=False)
     log.write(1, 2)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(2)
@@ -297,9 +297,9 @@ def test_a_second_row_of_a_published_id_begins_an_epoch(
 
 
 def test_a_listener_that_is_not_transactional_is_said(
-    new_database: Callable[[], str], topic: Topic, said: LogCapture
+    new_metastore_database: Callable[[], str], topic: Topic, said: LogCapture
 ) -> None:
-    store = Store(new_database())
+    store = Store(new_metastore_database())
     workload_runs.write(store, 20)
     txns = store.metadata.tables["TXNS"]
     with connecting(SqlSource(store.engine), topic, QUICK) as connector:

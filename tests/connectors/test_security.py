@@ -49,10 +49,10 @@ class PrivateKafka(GuardedKafka):
         }
 
 
-def test_a_guarded_broker_is_reached(new_database: Callable[[], str]) -> None:
+def test_a_guarded_broker_is_reached(new_metastore_database: Callable[[], str]) -> None:
     with open_folder() as folder:
         kafka = PrivateKafka(folder, Ports(folder / "ports.json"))
-        log = Log(make_engine(new_database()))
+        log = Log(make_engine(new_metastore_database()))
         log.write(1, 2, 3)
         with running(kafka, folder / "log"):
             topic = events_topic(load(environ=kafka.environment(USER)).config)

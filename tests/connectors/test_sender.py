@@ -128,9 +128,9 @@ def test_a_record_that_no_broker_would_take_is_an_error() -> None:
 
 
 def test_a_connector_says_that_brokers_stay_away_and_goes_on_when_they_are_back(
-    broker: MortalBroker, new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    broker: MortalBroker, new_metastore_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log, topic = Log(make_engine(new_database())), new_topic(broker.address, 2)
+    log, topic = Log(make_engine(new_metastore_database())), new_topic(broker.address, 2)
     with connecting(SqlSource(log.engine), topic, Pace(retry_s_max=0.2)) as connector:
         log.write(1)
         connector.until_position(1)

@@ -14,12 +14,15 @@ from tests.connectors.connector_runs import Log
 
 
 @pytest.fixture(
-    params=["new_database", pytest.param("new_mariadb_database", marks=pytest.mark.mariadb)],
+    params=[
+        "new_metastore_database",
+        pytest.param("new_mariadb_database", marks=pytest.mark.mariadb),
+    ],
     ids=["postgresql", "mariadb"],
 )
 def log(request: pytest.FixtureRequest) -> Log:
-    new_database: Callable[[], str] = request.getfixturevalue(request.param)
-    return Log(make_engine(new_database()))
+    new: Callable[[], str] = request.getfixturevalue(request.param)
+    return Log(make_engine(new()))
 
 
 @contextmanager

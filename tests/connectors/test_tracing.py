@@ -12,10 +12,10 @@ from tests.support.spans import Spans, said, trace_ids, tree
 
 
 def test_row_publication_and_fold_of_an_event_are_linked_by_its_id(
-    new_database: Callable[[], str], kafka_broker: str
+    new_metastore_database: Callable[[], str], kafka_broker: str
 ) -> None:
     connector, worker = Spans(), Spans()
-    log = Log(make_engine(new_database()))
+    log = Log(make_engine(new_metastore_database()))
     log.write(1, 2)
     topic = new_topic(kafka_broker, shards=1)
     with connecting(SqlSource(log.engine), topic, tracing=connector.tracing) as running:

@@ -1,6 +1,5 @@
 """Client certificates reach a real broker through each of the three libraries."""
 
-import gc
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -115,13 +114,9 @@ def test_each_library_shows_the_certificate(site: Site) -> None:
     assert site.faults(site.broker.login(site.client)) == [None, None, None]
 
 
-# aiokafka doesn't close what a broker has ended.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_none_gets_in_without_or_by_another_authority(site: Site) -> None:
     assert all(site.faults(site.broker.login(None)))
     assert all(site.faults(site.broker.login(site.stranger)))
-    # What is left over warns here, and not in a later test.
-    gc.collect()
 
 
 def test_a_broker_of_another_name_is_trusted_only_if_names_dont_count(misnamed: Site) -> None:

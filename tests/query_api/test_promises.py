@@ -182,10 +182,10 @@ async def test_an_owner_that_answers_with_less_is_passed_by(place: Place) -> Non
 
 @pytest.mark.parametrize("age_ms", [20, 200])
 async def test_within_an_age_an_answer_has_all_that_was_committed_before(
-    new_database: Callable[[], str], age_ms: int
+    new_metastore_database: Callable[[], str], age_ms: int
 ) -> None:
     """While somebody writes: of the tables that are read, one is changed and one isn't."""
-    made = world(new_database(), events=100, shards=2)
+    made = world(new_metastore_database(), events=100, shards=2)
     tables = warm_tables(made.shards)[:2]
     committed: list[tuple[float, int]] = [(0.0, made.current)]
     sources: Counter[str] = Counter()
@@ -245,10 +245,10 @@ async def test_a_later_epoch_reaches_every_position_of_those_before(made: World)
 
 
 async def test_a_replica_that_lags_answers_nobody_who_knows_more(
-    new_database: Callable[[], str],
+    new_metastore_database: Callable[[], str],
 ) -> None:
     """A copy of the database, from before its last event."""
-    made = world(new_database(), events=100, shards=1)
+    made = world(new_metastore_database(), events=100, shards=1)
     db, table = warm_tables(made.shards)[0]
     replica = copied(made)
     seen = append(made, "INSERT", db, table)

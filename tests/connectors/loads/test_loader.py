@@ -36,8 +36,8 @@ PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module")
-def store(new_database: Callable[[], str]) -> Iterator[Store]:
-    store = Store(new_database())
+def store(new_metastore_database: Callable[[], str]) -> Iterator[Store]:
+    store = Store(new_metastore_database())
     size = Size(tables=30, partitions=3_000, storage_descriptors=9)
     for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
         pass
@@ -115,9 +115,9 @@ def test_a_name_that_the_database_cant_compare_is_given_up_and_nothing_is_writte
 
 
 def test_a_table_that_cant_be_read_keeps_no_other_from_being_loaded(
-    new_database: Callable[[], str], events: Topic
+    new_metastore_database: Callable[[], str], events: Topic
 ) -> None:
-    store = Store(new_database())
+    store = Store(new_metastore_database())
     size = Size(tables=6, partitions=30, storage_descriptors=3)
     for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
         pass

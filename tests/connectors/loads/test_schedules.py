@@ -116,8 +116,8 @@ class Schedule:
 
 
 @pytest.fixture(scope="module")
-def store(new_database: Callable[[], str]) -> Iterator[Store]:
-    store = Store(new_database())
+def store(new_metastore_database: Callable[[], str]) -> Iterator[Store]:
+    store = Store(new_metastore_database())
     yield store
     store.engine.dispose()
 

@@ -69,9 +69,9 @@ def warm(worker: Worker, table: TableName) -> bool:
 
 
 async def test_what_no_metastore_holds_is_never_loaded(
-    new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
+    new_metastore_database: Callable[[], str], kafka_broker: str, tmp_path: Path
 ) -> None:
-    store, events = Store(new_database()), new_topic(kafka_broker, SHARDS)
+    store, events = Store(new_metastore_database()), new_topic(kafka_broker, SHARDS)
     topic_admin.create(events)
     unstorable = TableName("hive", "default", "a\0b")
     too_long = TableName("hive", "default", "x" * 2_000_000)
@@ -94,9 +94,9 @@ def records(events: Topic) -> list[AnyRecord]:
 
 
 async def test_what_a_worker_misses_becomes_warm(
-    new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
+    new_metastore_database: Callable[[], str], kafka_broker: str, tmp_path: Path
 ) -> None:
-    store, events = Store(new_database()), new_topic(kafka_broker, SHARDS)
+    store, events = Store(new_metastore_database()), new_topic(kafka_broker, SHARDS)
     size = Size(tables=3, partitions=30, storage_descriptors=3)
     for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
         pass
@@ -117,9 +117,9 @@ async def test_what_a_worker_misses_becomes_warm(
 
 
 async def test_a_gap_that_a_forged_record_claims_is_loaded_in_vain_until_an_epoch_begins(
-    new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
+    new_metastore_database: Callable[[], str], kafka_broker: str, tmp_path: Path
 ) -> None:
-    store, events = Store(new_database()), new_topic(kafka_broker, SHARDS)
+    store, events = Store(new_metastore_database()), new_topic(kafka_broker, SHARDS)
     size = Size(tables=3, partitions=30, storage_descriptors=3)
     for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
         pass
@@ -154,9 +154,9 @@ async def test_a_gap_that_a_forged_record_claims_is_loaded_in_vain_until_an_epoc
 
 
 async def test_an_epoch_that_the_topic_lost_is_followed_by_another(
-    new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
+    new_metastore_database: Callable[[], str], kafka_broker: str, tmp_path: Path
 ) -> None:
-    store, events = Store(new_database()), new_topic(kafka_broker, SHARDS)
+    store, events = Store(new_metastore_database()), new_topic(kafka_broker, SHARDS)
     topic_admin.create(events)
     wanted = names_scope(TableName("hive", "default", "t").database)
     shard = home_shard(wanted.name.database, SHARDS)
@@ -181,9 +181,9 @@ async def test_an_epoch_that_the_topic_lost_is_followed_by_another(
 
 
 def test_an_epoch_that_nobody_can_have_begun_is_not_requested(
-    new_database: Callable[[], str], kafka_broker: str
+    new_metastore_database: Callable[[], str], kafka_broker: str
 ) -> None:
-    loader = Loader(Store(new_database()).engine, new_topic(kafka_broker, SHARDS))
+    loader = Loader(Store(new_metastore_database()).engine, new_topic(kafka_broker, SHARDS))
     scope = names_scope(TableName("hive", "default", "t").database)
     for epoch in (1 << 62, 3, 2):
         loader.ask(Ask(epoch, scope, 0))

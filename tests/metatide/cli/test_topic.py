@@ -62,8 +62,8 @@ def test_a_topic_that_is_not_there_is_said(kafka_broker: str) -> None:
     assert "there is no topic" in str(invoke(new_topic(kafka_broker), "topic", "show").exception)
 
 
-def test_events_are_shown(new_database: Callable[[], str], kafka_broker: str) -> None:
-    store, events = Store(new_database()), new_topic(kafka_broker, 1)
+def test_events_are_shown(new_metastore_database: Callable[[], str], kafka_broker: str) -> None:
+    store, events = Store(new_metastore_database()), new_topic(kafka_broker, 1)
     workload_runs.write(store, 400)
     last = len(workload_runs.rows(store))
     with connecting(SqlSource(store.engine), events) as connector:
@@ -81,9 +81,9 @@ def test_events_are_shown(new_database: Callable[[], str], kafka_broker: str) ->
 
 
 def test_changes_are_exported_in_the_order_of_the_log(
-    new_database: Callable[[], str], kafka_broker: str
+    new_metastore_database: Callable[[], str], kafka_broker: str
 ) -> None:
-    store, events = Store(new_database()), new_topic(kafka_broker, 4)
+    store, events = Store(new_metastore_database()), new_topic(kafka_broker, 4)
     workload_runs.write(store, 400)
     with connecting(SqlSource(store.engine), events) as connector:
         connector.until_position(len(workload_runs.rows(store)))

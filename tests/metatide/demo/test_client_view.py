@@ -19,8 +19,10 @@ def committed(ids: WriteIdList, up_to: int) -> set[int]:
     return {write_id for write_id in range(1, up_to + 1) if ids.is_valid(write_id)}
 
 
-def test_a_client_sees_the_write_ids_that_were_committed(new_database: Callable[[], str]) -> None:
-    store = Store(new_database())
+def test_a_client_sees_the_write_ids_that_were_committed(
+    new_metastore_database: Callable[[], str],
+) -> None:
+    store = Store(new_metastore_database())
     workload_runs.write(store, 2_500)
     model = EventModel(workload_runs.log(store))
     seen = 0
@@ -35,9 +37,9 @@ def test_a_client_sees_the_write_ids_that_were_committed(new_database: Callable[
 
 
 def test_a_transaction_sees_its_own_writes_and_none_that_began_later(
-    new_database: Callable[[], str],
+    new_metastore_database: Callable[[], str],
 ) -> None:
-    store = Store(new_database())
+    store = Store(new_metastore_database())
     workload_runs.write(store, 2_500)
     model = EventModel(workload_runs.log(store))
     checked = 0
@@ -57,9 +59,9 @@ def test_a_transaction_sees_its_own_writes_and_none_that_began_later(
 
 
 def test_a_table_that_isnt_there_has_an_empty_list_and_no_id(
-    new_database: Callable[[], str],
+    new_metastore_database: Callable[[], str],
 ) -> None:
-    store = Store(new_database())
+    store = Store(new_metastore_database())
     found = view(store, "nowhere", "nothing")
     assert (found.write_ids.hwm, found.table_id) == (0, None)
     with store.engine.connect() as connection:

@@ -95,8 +95,8 @@ def real() -> dict[str, Paths]:
 
 
 @pytest.fixture(scope="module")
-def events(new_database: Callable[[], str]) -> list[workload_runs.Event]:
-    store = Store(new_database())
+def events(new_metastore_database: Callable[[], str]) -> list[workload_runs.Event]:
+    store = Store(new_metastore_database())
     workload_runs.write(store, EVENTS)
     return workload_runs.log(store)
 
@@ -140,9 +140,9 @@ def test_rows_name_what_the_real_ones_name(events: list[workload_runs.Event]) ->
 
 
 def test_before_4_1_ends_of_transactions_name_no_write_ids(
-    new_database: Callable[[], str],
+    new_metastore_database: Callable[[], str],
 ) -> None:
-    store = Store(new_database())
+    store = Store(new_metastore_database())
     workload_runs.write(store, 600, release=Release.HIVE_4_0)
     events = workload_runs.log(store)
     assert "ALTER_PARTITIONS" not in {event.type for event in events}

@@ -145,15 +145,17 @@ def check_transactions(events: EventModel, kept: RowModel) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_rows_are_what_the_events_of_one_writer_tell(
-    new_database: Callable[[], str], seed: int
+    new_metastore_database: Callable[[], str], seed: int
 ) -> None:
-    store = Store(new_database())
+    store = Store(new_metastore_database())
     workload_runs.write(store, EVENTS, seed=seed)
     check(store)
 
 
-def test_rows_are_what_the_events_of_four_writers_tell(new_database: Callable[[], str]) -> None:
-    store = Store(new_database())
+def test_rows_are_what_the_events_of_four_writers_tell(
+    new_metastore_database: Callable[[], str],
+) -> None:
+    store = Store(new_metastore_database())
     workload_runs.write(store, EVENTS, writers=4)
     check(store)
 

@@ -13,8 +13,8 @@ from tests.metatide.demo.workload_runs import Event
 
 
 @pytest.fixture(scope="module")
-def store(new_database: Callable[[], str]) -> Store:
-    store = Store(new_database())
+def store(new_metastore_database: Callable[[], str]) -> Store:
+    store = Store(new_metastore_database())
     workload_runs.write(store, 4_000)
     return store
 

@@ -54,8 +54,8 @@ def test_an_observer_of_four_writers_never_sees_a_hole(new_database: Callable[[]
         assert connection.scalar(select(sequence.c.NEXT_EVENT_ID)) == len(ids) + 1
 
 
-def test_one_seed_gives_one_log(new_database: Callable[[], str]) -> None:
-    first, again, other = (Store(new_database()) for _ in range(3))
+def test_one_seed_gives_one_log(new_metastore_database: Callable[[], str]) -> None:
+    first, again, other = (Store(new_metastore_database()) for _ in range(3))
     workload_runs.write(first, 500, seed=1)
     workload_runs.write(again, 500, seed=1)
     workload_runs.write(other, 500, seed=2)
@@ -74,9 +74,9 @@ def test_a_second_run_works_in_databases_of_its_own(new_database: Callable[[], s
 
 
 def test_a_fill_writes_rows_of_the_size_asked_for_and_no_events(
-    new_database: Callable[[], str],
+    new_metastore_database: Callable[[], str],
 ) -> None:
-    store = Store(new_database())
+    store = Store(new_metastore_database())
     size = Size(tables=50, partitions=5_000, storage_descriptors=7)
     *_, written = fill(Workload(store.ids, store.session, store.schema, size, Style()))
     assert written == 5_000
@@ -88,8 +88,10 @@ def test_a_fill_writes_rows_of_the_size_asked_for_and_no_events(
     assert workload_runs.rows(store) == []
 
 
-def test_a_log_alone_has_the_events_but_not_the_rows(new_database: Callable[[], str]) -> None:
-    store = Store(new_database())
+def test_a_log_alone_has_the_events_but_not_the_rows(
+    new_metastore_database: Callable[[], str],
+) -> None:
+    store = Store(new_metastore_database())
     for _ in range(2):
         workload = Workload(store.ids, store.log_only, store.schema, workload_runs.SMALL, Style())
         pace = Pace(Limits(events=500))
@@ -150,12 +152,14 @@ def unopened() -> Sink:
     raise AssertionError
 
 
-def test_a_deadlock_costs_nothing(new_database: Callable[[], str]) -> None:
-    deadlocks.check_that_it_is_begun_anew(Store(new_database()))
+def test_a_deadlock_costs_nothing(new_metastore_database: Callable[[], str]) -> None:
+    deadlocks.check_that_it_is_begun_anew(Store(new_metastore_database()))
 
 
-def test_the_warehouse_of_an_empty_database_is_a_usual_one(new_database: Callable[[], str]) -> None:
-    assert Store(new_database()).warehouse == USUAL_WAREHOUSE
+def test_the_warehouse_of_an_empty_database_is_a_usual_one(
+    new_metastore_database: Callable[[], str],
+) -> None:
+    assert Store(new_metastore_database()).warehouse == USUAL_WAREHOUSE
 
 
 @pytest.mark.hive

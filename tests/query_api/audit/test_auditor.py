@@ -31,9 +31,9 @@ from tests.query_api.shards import MemoryShard
 
 
 @pytest.fixture(scope="module")
-def own_world(new_database: Callable[[], str]) -> World:
+def own_world(new_metastore_database: Callable[[], str]) -> World:
     """One whose database may be spoilt."""
-    return world(new_database(), events=250, shards=2, seed=3)
+    return world(new_metastore_database(), events=250, shards=2, seed=3)
 
 
 def audit(a_world: World, *scopes: Scope) -> list[Audited]:

@@ -81,8 +81,8 @@ Answers = Mapping[str, list[httpx.Response]]
 
 
 @pytest.fixture(scope="module")
-def world(new_database: Callable[[], str]) -> World:
-    return sales(new_database())
+def world(new_metastore_database: Callable[[], str]) -> World:
+    return sales(new_metastore_database())
 
 
 @pytest.fixture(scope="module")
