@@ -23,6 +23,7 @@ from tests.support.processes import open_folder, running
 _IMAGE = "mariadb:11.8"
 _USER = "metatide"
 _PASSWORD = "test"
+_CONTAINER_PASSWORD = "of-a-container"
 _START_TIMEOUT_S = 120.0
 _POLL_S = 0.1
 
@@ -112,8 +113,8 @@ def _server() -> Iterator[sa.URL]:
 @contextmanager
 def _container() -> Iterator[sa.URL]:
     port = free_port()
-    url = sa.URL.create("mysql", "root", _PASSWORD, LOOPBACK, port)
-    container = container_at(port, _IMAGE, 3306).with_env("MARIADB_ROOT_PASSWORD", _PASSWORD)
+    url = sa.URL.create("mysql", "root", _CONTAINER_PASSWORD, LOOPBACK, port)
+    container = container_at(port, _IMAGE, 3306).with_env("MARIADB_ROOT_PASSWORD", _CONTAINER_PASSWORD)
     with container:
         deadline = time.monotonic() + _START_TIMEOUT_S
         while fault(make_engine(url)) is not None:

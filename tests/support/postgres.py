@@ -20,6 +20,7 @@ from tests.support.containers import container_at, use_containers
 from tests.support.processes import open_folder, running
 
 _IMAGE = "postgres:18"
+_PASSWORD = "of-a-container"
 _START_TIMEOUT_S = 120.0
 _POLL_S = 0.1
 # No data needs to survive a crash.
@@ -92,11 +93,11 @@ def _local() -> Iterator[sa.URL]:
 def container(image: str, environment: Mapping[str, str]) -> Iterator[sa.URL]:
     """Runs a server in a container with these settings; yields the URL of its own database."""
     port = free_port()
-    url = sa.URL.create("postgresql", "postgres", "test", LOOPBACK, port, "postgres")
+    url = sa.URL.create("postgresql", "postgres", _PASSWORD, LOOPBACK, port, "postgres")
     settings = " ".join(f"-c {key}={value}" for key, value in environment.items())
     started = (
         container_at(port, image, 5432)
-        .with_env("POSTGRES_PASSWORD", "test")
+        .with_env("POSTGRES_PASSWORD", _PASSWORD)
         .with_env("POSTGRES_INITDB_ARGS", "--locale=C --encoding=UTF8")
         .with_command(f"postgres {settings}")
     )

@@ -67,7 +67,7 @@ def test_a_worker_that_ends_leaves_its_group_before_its_port_closes(
         while is_open(worker.port):
             pass
         assert [*members(topic, group)] == [], worker.log.read_text()
-        assert worker.end() == 0
+        assert worker.wait() == 0
 
 
 def is_open(port: int) -> bool:
