@@ -3,6 +3,7 @@
 import pytest
 
 from connectors.headers import RecordHeaders, RecordKind, read, write
+from connectors.published_history import PublishedEvent
 from connectors.tails import Tail, _together
 
 HASH = b"12345678"
@@ -60,6 +61,20 @@ def test_an_epoch_that_no_connector_can_have_begun_is_passed_over() -> None:
     assert tail(change(50), reset(20, 1 << 62), change(51)) == (0, 51)
     assert tail(change(50), change(51, 1 << 62)) == (0, 50)
     assert tail(reset(20, 1 << 62), change(51, 2), change(52, 2)) == (2, 52)
+
+
+def test_what_a_load_has_seen_is_known_in_its_epoch() -> None:
+    """The event may have been lost before anybody published it."""
+    end = RecordHeaders(RecordKind.LOAD, 1, 8, "end")
+    found = Tail()
+    for head in (reset(3, 1), change(5, 1), end):
+        found.see(head)
+    together = _together({0: found}, {0: 9})
+    assert (together.upto, together.known) == ((5,), PublishedEvent(8, None))
+    found.see(change(9, 1))
+    assert _together({0: found}, {0: 9}).known == PublishedEvent(9, HASH)
+    found.see(reset(4, 2))
+    assert _together({0: found}, {0: 9}).known == PublishedEvent(4, None)
 
 
 def test_any_record_is_a_trace_of_its_epoch() -> None:
