@@ -119,12 +119,12 @@ def _together(tails: Mapping[int, Tail], ends: Mapping[int, int]) -> Tails:
     upto = [
         tails[shard].upto if tails[shard].epoch == epoch or epoch == 0 else None for shard in shards
     ]
-    known = PublishedEvent(furthest.upto, furthest.hash)
+    published = PublishedEvent(furthest.upto, furthest.hash)
     loaded = max((tail.loaded for tail in current), default=0)
     return Tails(
         epoch,
         tuple(upto),
-        known if known.event_id >= loaded else PublishedEvent(loaded, None),
+        published if published.event_id >= loaded else PublishedEvent(loaded, None),
         tuple(ends[shard] for shard in shards),
         max(tail.trace for tail in tails.values()),
     )
