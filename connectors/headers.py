@@ -28,6 +28,7 @@ class RecordHeaders(NamedTuple):
     kind: RecordKind
     epoch: int
     upto: int = 0
+    """The event that a change reaches, or the last one that a load has seen, in its end."""
     event: str = ""
     """The type of the event in the log."""
     hash: bytes | None = None

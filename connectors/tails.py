@@ -22,6 +22,8 @@ class Tail:
     epoch: int = -1
     upto: int = 0
     hash: bytes | None = None
+    loaded: int = 0
+    """The last event that a load of this epoch has seen."""
     trace: int = 0
     """The latest epoch of any record, though it says nothing of the position."""
     _reset: bool = field(default=False, repr=False)
@@ -49,8 +51,12 @@ class Tail:
             self._take(head, reset=False)
         elif head.kind is RecordKind.RESET and newer:
             self._take(head, reset=True)
+        elif head.kind is RecordKind.LOAD and not newer:
+            self.loaded = max(self.loaded, head.upto)
 
     def _take(self, head: RecordHeaders, *, reset: bool) -> None:
+        if head.epoch != self.epoch:
+            self.loaded = 0
         self.epoch, self.upto, self.hash, self._reset = head.epoch, head.upto, head.hash, reset
 
 
@@ -62,6 +68,8 @@ class Tails:
     upto: tuple[int | None, ...]
     """The position of each shard; None for one that hasn't reached the epoch."""
     known: PublishedEvent
+    """The last event that the topic knows, be it by a load that was read when it was there: it may
+    have been lost before anybody published it."""
     ends: tuple[int, ...]
     """The end offset of each shard."""
     trace: int = 0
@@ -111,10 +119,12 @@ def _together(tails: Mapping[int, Tail], ends: Mapping[int, int]) -> Tails:
     upto = [
         tails[shard].upto if tails[shard].epoch == epoch or epoch == 0 else None for shard in shards
     ]
+    published = PublishedEvent(furthest.upto, furthest.hash)
+    loaded = max((tail.loaded for tail in current), default=0)
     return Tails(
         epoch,
         tuple(upto),
-        PublishedEvent(furthest.upto, furthest.hash),
+        published if published.event_id >= loaded else PublishedEvent(loaded, None),
         tuple(ends[shard] for shard in shards),
         max(tail.trace for tail in tails.values()),
     )

@@ -306,7 +306,9 @@ class Worker:
     async def _watch_arrival(self) -> None:
         """Moves the live consumer to where it should be after it has brought nothing for a while.
 
-        The consumer may lose what it has fetched if it is moved in the middle of a fetch.
+        The consumer may lose what it has fetched if it is moved in the middle of a fetch. And the
+        topic may have lost what the store holds, if a broker leads that lacked it: then the shard
+        is built again, or it would pass over what is written in the place of that.
         """
         since: dict[int, tuple[int, float]] = {}
         while True:
@@ -319,8 +321,8 @@ class Worker:
             now = time.monotonic()
             for number, shard in shards.items():
                 shard.end = max(ends[number], shard.position.offset)
-                lag = shard.end - shard.position.offset
-                self.metrics.lag_records.labels(number).set(lag)
+                lag = ends[number] - shard.position.offset
+                self.metrics.lag_records.labels(number).set(max(0, lag))
                 awaited = shard.awaits
                 if awaited is None or not lag:
                     since.pop(number, None)
@@ -330,7 +332,10 @@ class Worker:
                     since[number] = awaited, now
                 elif now - began >= STUCK_S:
                     del since[number]
-                    await shard.refollow()
+                    if lag > 0:
+                        await shard.refollow()
+                    else:
+                        shard.unfollow()
 
     async def _watch_topic(self, topic: Topic) -> None:
         """Raises when the topic was created anew; a restarted worker begins from its start."""

@@ -39,8 +39,9 @@ class KafkaSink:
     def send(self, shard: int, record: AnyRecord) -> None:
         """Sends a record; waits while too many are unacknowledged."""
         value = encode(record)
+        upto = record.hi if isinstance(record, LoadEnd) else 0
         written = headers.write(
-            RecordHeaders(RecordKind.LOAD, self._epoch, 0, _NAMES[type(record)])
+            RecordHeaders(RecordKind.LOAD, self._epoch, upto, _NAMES[type(record)])
         )
         self._sender.send(self._topic.name, shard, value, written)
         self._sender.serve()

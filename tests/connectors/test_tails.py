@@ -3,6 +3,7 @@
 import pytest
 
 from connectors.headers import RecordHeaders, RecordKind, read, write
+from connectors.published_history import PublishedEvent
 from connectors.tails import Tail, _together
 
 HASH = b"12345678"
@@ -62,13 +63,27 @@ def test_an_epoch_that_no_connector_can_have_begun_is_passed_over() -> None:
     assert tail(reset(20, 1 << 62), change(51, 2), change(52, 2)) == (2, 52)
 
 
+def test_what_a_load_has_seen_is_known_in_its_epoch() -> None:
+    """The event may have been lost before anybody published it."""
+    end = RecordHeaders(RecordKind.LOAD, 1, 8, "end")
+    seen = Tail()
+    for head in (reset(3, 1), change(5, 1), end):
+        seen.see(head)
+    together = _together({0: seen}, {0: 9})
+    assert (together.upto, together.known) == ((5,), PublishedEvent(8, None))
+    seen.see(change(9, 1))
+    assert _together({0: seen}, {0: 9}).known == PublishedEvent(9, HASH)
+    seen.see(reset(4, 2))
+    assert _together({0: seen}, {0: 9}).known == PublishedEvent(4, None)
+
+
 def test_any_record_is_a_trace_of_its_epoch() -> None:
     """The records that began the epoch may have been deleted."""
-    found, old = Tail(), Tail()
+    newer, older = Tail(), Tail()
     for head in (change(5), RecordHeaders(RecordKind.LOAD, 3, 0), change(6)):
-        found.see(head)
-    old.see(change(6))
-    together = _together({0: found, 1: old}, {0: 9, 1: 9})
+        newer.see(head)
+    older.see(change(6))
+    together = _together({0: newer, 1: older}, {0: 9, 1: 9})
     assert (together.epoch, together.upto, together.trace) == (0, (6, 6), 3)
 
 

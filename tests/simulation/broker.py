@@ -51,6 +51,10 @@ class Partition:
         place = max(offset, self.first) - self.first
         return self.records[place].readable_s if place < len(self.records) else None
 
+    def lose(self, count: int) -> None:
+        """A replica leads that lacks the newest records, although they were acknowledged."""
+        del self.records[max(0, len(self.records) - count) :]
+
     def forget(self, before: int) -> None:
         """Retention deletes the oldest records."""
         count = min(max(0, before - self.first), len(self.records))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from connectors import headers
 from connectors.loads.kafka_sink import BEGIN
 from hive.errors import TopicError
-from state.records.signals import Forget
+from state.records.signals import Forget, signals_topic
 from tests.simulation.broker import Headers
 from tests.simulation.nodes import TOPIC, ConnectorNode, WorkerNode
 from tests.simulation.scheduler import Process
@@ -143,6 +143,17 @@ def retention(world: "World", numbers: Numbers) -> None:
         world.has_lost_records = True
 
 
+def unclean_leader(world: "World", numbers: Numbers) -> None:
+    """A replica leads that lacks acknowledged records."""
+    log = world.brokers.topics.get((TOPIC, signals_topic(TOPIC))[numbers[4] % 4 == 0])
+    if log is not None:
+        number = numbers[2] % len(log.partitions)
+        count = (1, 2, 5, 30)[numbers[3] % 4]
+        world.scheduler.note(f"partition {number} of {log.name} loses its last {count} records")
+        log.partitions[number].lose(count)
+        world.has_lost_records = world.has_lost_acknowledged = True
+
+
 def database_down(world: "World", numbers: Numbers) -> None:
     seconds = _time_s(numbers[1])
     world.scheduler.note(f"the database is down for {seconds} s")
@@ -226,6 +237,7 @@ FAULTS: Final[Mapping[str, Callable[["World", Numbers], None]]] = {
         brokers_slow,
         leader_away,
         retention,
+        unclean_leader,
         database_down,
         clean_log,
         restore,

@@ -37,6 +37,7 @@ FAULTS: Final = {
     "brokers_slow": 2,
     "leader_away": 2,
     "retention": 1,
+    "unclean_leader": 1,
     "database_down": 2,
     "clean_log": 2,
     "restore": 2,

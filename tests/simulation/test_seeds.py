@@ -51,12 +51,12 @@ def test_new_seeds_for_long(request: pytest.FixtureRequest, say: Say) -> None:
 def test_failing_seed_is_told_and_named() -> None:
     bug = next(bug for bug in BUGS if "gap between records" in bug.name)
     failed: list[str] = []
-    with put_back(bug), pytest.raises(pytest.fail.Exception) as told:
+    with put_back(bug), pytest.raises(pytest.fail.Exception) as failure:
         try_seeds(
             (f"bug {number}" for number in (bug.seed, *range(100))),
             on_failure=failed.append,
             shrink_s=1.0,
         )
     [seed] = failed
-    assert f"{SEED}={seed}\n" in str(told.value)
-    assert "planned:" in str(told.value)
+    assert f"{SEED}={seed}\n" in str(failure.value)
+    assert "planned:" in str(failure.value)

@@ -62,6 +62,8 @@ class World:
         self.counts: Counter[str] = Counter()
         self.faults_over = False
         self.has_lost_records = False
+        self.has_lost_acknowledged = False
+        """Whether stores may hold records that the topic has lost."""
         self._wrong: BaseException | None = None
 
     def start(self) -> None:

@@ -123,11 +123,11 @@ class Readers:
 
     def _read(self, read: AbstractContextManager[Callable[[str], None]]) -> None:
         random, due = Random(threading.current_thread().name), time.monotonic()
-        with read as one:
+        with read as read_table:
             while not self._truth.stop.is_set():
                 due = max(due + self._pause_s, time.monotonic() - 0.1)
                 time.sleep(max(0.0, due - time.monotonic()))
-                one(random.choice(TABLES))
+                read_table(random.choice(TABLES))
 
     @contextmanager
     def _over_http(self, session: Session, random: Random) -> Iterator[Callable[[str], None]]:
