@@ -114,7 +114,9 @@ def _server() -> Iterator[sa.URL]:
 def _container() -> Iterator[sa.URL]:
     port = free_port()
     url = sa.URL.create("mysql", "root", _CONTAINER_PASSWORD, LOOPBACK, port)
-    container = container_at(port, _IMAGE, 3306).with_env("MARIADB_ROOT_PASSWORD", _CONTAINER_PASSWORD)
+    container = container_at(port, _IMAGE, 3306).with_env(
+        "MARIADB_ROOT_PASSWORD", _CONTAINER_PASSWORD
+    )
     with container:
         deadline = time.monotonic() + _START_TIMEOUT_S
         while fault(make_engine(url)) is not None:
