@@ -70,6 +70,7 @@ class PublishSession:
         self._hash: bytes | None = None
         self._mark = 0
         self._known = tails.known
+        self._loaded = tails.loaded
         self._gaps = GapWatch(pace.gap_ms)
         self._progress_at = 0.0
         self._complete_at = time.monotonic()
@@ -129,7 +130,7 @@ class PublishSession:
         return self.position > before
 
     def _check(self, poll: Poll) -> None:
-        other = published_history.check(poll, self._known)
+        other = published_history.check(poll, self._known, self._loaded)
         if other is None and self._known.hash is not None and poll.checked is None:
             bounds = self._source.bounds(self.position)
             other = published_history.check_missing(bounds, self._known)

@@ -19,12 +19,17 @@ class OtherHistory(NamedTuple):
     why: str
 
 
-def check(poll: Poll, published: PublishedEvent) -> OtherHistory | None:
-    """Compares the sequence and the checked row of a poll with what was published."""
+def check(poll: Poll, published: PublishedEvent, loaded: int = 0) -> OtherHistory | None:
+    """Compares the sequence and the checked row of a poll with what was published, and the last
+    event that a load has seen."""
     if poll.current < published.event_id:
         return OtherHistory(
             f"the last event is {poll.current}, but {published.event_id} was published: "
             "ids went back"
+        )
+    if poll.current < loaded:
+        return OtherHistory(
+            f"the last event is {poll.current}, but a load has seen {loaded}: ids went back"
         )
     if published.hash is not None and poll.checked not in (None, published.hash):
         return OtherHistory(

@@ -68,10 +68,10 @@ class Tails:
     upto: tuple[int | None, ...]
     """The position of each shard; None for one that hasn't reached the epoch."""
     known: PublishedEvent
-    """The last event that the topic knows, be it by a load that was read when it was there: it may
-    have been lost before anybody published it."""
     ends: tuple[int, ...]
     """The end offset of each shard."""
+    loaded: int = 0
+    """The last event that a load has seen: it may have been lost before anybody published it."""
     trace: int = 0
     """The latest epoch of any record: a later one than `epoch` has lost its beginning."""
 
@@ -119,12 +119,11 @@ def _together(tails: Mapping[int, Tail], ends: Mapping[int, int]) -> Tails:
     upto = [
         tails[shard].upto if tails[shard].epoch == epoch or epoch == 0 else None for shard in shards
     ]
-    published = PublishedEvent(furthest.upto, furthest.hash)
-    loaded = max((tail.loaded for tail in current), default=0)
     return Tails(
         epoch,
         tuple(upto),
-        published if published.event_id >= loaded else PublishedEvent(loaded, None),
+        PublishedEvent(furthest.upto, furthest.hash),
         tuple(ends[shard] for shard in shards),
+        max((tail.loaded for tail in current), default=0),
         max(tail.trace for tail in tails.values()),
     )

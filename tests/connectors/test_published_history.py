@@ -24,6 +24,13 @@ def test_ids_that_went_back_are_another_history() -> None:
     assert check(Poll(99, None, []), PublishedEvent(100, None)) is not None
 
 
+def test_a_load_that_has_seen_a_later_event_was_read_in_another_history() -> None:
+    other = check(Poll(150, b"hash", []), KNOWN, loaded=151)
+    assert other is not None
+    assert "a load has seen 151" in other.why
+    assert check(Poll(151, b"hash", []), KNOWN, loaded=151) is None
+
+
 def test_a_row_that_was_cleaned_is_no_other_history() -> None:
     assert check(Poll(100, None, []), KNOWN) is None
     assert check_missing(Bounds(None, None, 100), KNOWN) is None

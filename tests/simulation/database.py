@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from hive.errors import SourceError
 from hive.events.row import NotificationRow
@@ -21,6 +21,8 @@ from tests.simulation.content import Content
 from tests.simulation.scheduler import Scheduler, Strand
 
 _OLD_MS = 9_999
+CLEANED_AFTER_S: Final = 120.0
+"""Events are kept for longer than outages last."""
 T = TypeVar("T")
 
 
@@ -78,6 +80,7 @@ class Database:
         """The cleaner has deleted what is older."""
         self.writes: list[Write] = []
         self.down_until = 0.0
+        self.restored_s = -CLEANED_AFTER_S
         self._random = scheduler.random("database")
         self._sequence = _Lock()
 
@@ -145,6 +148,7 @@ class Database:
 
     def restore(self, lost: int) -> None:
         """Puts the database back to how it was some events ago; it goes on from there."""
+        self.restored_s = self.scheduler.now
         target = max(0, self.now.event - lost)
         history = self.now.history
         past = [m for m in self.moments if m.history == history and m.event <= target]
@@ -166,7 +170,10 @@ class Database:
         self.scheduler.note(f"the database is put back to event {moment.event}")
 
     def clean(self, kept: int) -> None:
-        """The cleaner deletes the oldest rows of the log."""
+        """The cleaner deletes the oldest rows of the log, but none soon after a restore: nobody
+        could tell from what is left that there was one."""
+        if self.scheduler.now < self.restored_s + CLEANED_AFTER_S:
+            return
         self.oldest = max(self.oldest, self.now.event + 1 - kept)
         for event in [event for event in self.log if event < self.oldest]:
             del self.log[event]

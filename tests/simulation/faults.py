@@ -175,6 +175,7 @@ def restore(world: "World", numbers: Numbers) -> None:
     if _published(world) <= world.database.now.event:
         # Workers may have read in the log what was lost; no connector can know of it.
         world.counts["lost_unpublished"] += 1
+        world.owes_epoch |= world.has_lost_records
 
 
 def _published(world: "World") -> int:

@@ -39,6 +39,8 @@ def settle(world: World) -> None:
     end_faults(world)
     deadline_s = world.scheduler.now + WARM_S_MAX
     world.run(world.scheduler.now + _ROUND_S)
+    if world.owes_epoch:
+        _begin_epoch(world)
     finish_transactions(world)
     missing = _ask_for_all(world)
     while missing:
