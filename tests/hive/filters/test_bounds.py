@@ -66,6 +66,7 @@ def test_spans_are_in_the_order_of_the_store(data: st.DataObject) -> None:
         ("s = 'x' and day_of = 2024-01-01", [Span(("x",), "2024-01-01", "2024-01-02")]),
         ("s >= 'b' and s < 'd' and s > 'a'", [Span((), "b", "d")]),
         ("s <= 'b' or s = 'd'", [Span((), "", "b\0"), Span((), "d", "d\0")]),
+        ("s < 'd' and s <= 'b'", [Span((), "", "b\0")]),
         ("s > 'b'", [Span((), "b\0")]),
         ("(s) in ('x', '')", [Span((DEFAULT_PARTITION,)), Span(("x",))]),
         ("s = ''", [Span((DEFAULT_PARTITION,))]),

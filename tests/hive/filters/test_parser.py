@@ -139,6 +139,8 @@ def test_at_the_limits_all_is_well() -> None:
     expression = parse_filter(wide)
     assert isinstance(expression, Or)
     assert len(expression.terms) == MAX_COMPARISONS
+    long = "x" * (MAX_STRING - 2)
+    assert brief(parse_filter(f"a = '{long}'")) == f"a = '{long}'"
 
 
 WORDS = st.sampled_from(

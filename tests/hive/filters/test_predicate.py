@@ -84,9 +84,24 @@ def test_so_is_a_date(value: str) -> None:
         passes("d > 2024-01-01", "s", "1", value)
 
 
+@pytest.mark.parametrize("keys", [("s", "n"), ("n", "s"), ("n", "s", "d"), ("s", "n", "d")])
+def test_what_an_escape_in_the_constants_name_matches_as_a_wildcard_is_left_out(
+    keys: tuple[str, ...],
+) -> None:
+    """The metastore asks that the partition's name be not like `…s=a%3Ab…`."""
+    matches = by_filter("s != 'a:b'", [PartitionKey(key, "string") for key in keys]).matches
+    passed = [
+        text
+        for text in ("a:b", "a-3Ab", "a3A", "b")
+        if matches([text if k == "s" else "" for k in keys])
+    ]
+    assert passed == ["a3A", "b"]
+
+
 def test_it_is_not_looked_at_where_the_filter_is_decided_before() -> None:
     assert not passes("s = 'other' and n > 1", "s", "abc")
     assert passes("s = 's' or n > 1", "s", "abc")
+    assert passes("s = 'other' or n > 1", "s", "2")
     assert not passes("n = 1", "s", "abc")
 
 

@@ -319,8 +319,7 @@ def test_a_load_between_two_events_may_know_what_they_allocate() -> None:
     ids = torn(7, ((101, 6),), (7,))
     ids.alloc(11, [(99, 5)])
     ids.alloc(12, [(101, 6)])
-    ids.alloc(13, [(102, 7)])
-    ids.alloc(14, [(103, 8)])
+    ids.alloc(13, [(102, 7), (103, 8)])
     assert ids.snapshot() == write_id_list(8, [5, 6, 8], [7])
     ids.commit(15, 99, None)
     ids.abort(16, 102)
@@ -373,6 +372,7 @@ def test_too_many_open_ids_are_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ids.cold is None
     ids.begin_load(1)
     assert not ids.merge(Loaded(1, 1, 9, tuple((txn, txn) for txn in range(1, 5))), nobody)
+    assert ids.merge(Loaded(1, 1, 3, tuple((txn, txn) for txn in range(1, 4))), nobody)
     ids.alloc(2, [(4, 4)])
     assert ids.cold is Cold.TOO_MANY_OPEN
 

@@ -12,7 +12,7 @@ from query_api.facts import Current, Facts
 from query_api.positions import Position
 from query_api.reasons import SERVING, Reason
 from query_api.requirement import Consistency, Requirement
-from query_api.resolver.decision import decide
+from query_api.resolver.decision import Verdict, decide
 
 REACHED = Position(1, 10)
 TABLE_ID = 7
@@ -143,3 +143,12 @@ def test_waiting_is_for_what_was_asked_and_lies_ahead(
         assert wait_for.event == (current.event if current and need.latest else -1) or (
             wait_for == need.min_position
         )
+
+
+def test_a_shard_that_lags_behind_is_waited_for() -> None:
+    latest = Requirement(Consistency.LATEST, latest=True)
+    blocked = decide(Facts(REACHED), latest, Current(12, Reason.GAP))
+    assert blocked == Verdict(Reason.GAP, REACHED, REACHED._replace(event=12))
+    token = Position(2, 1)
+    behind = decide(Facts(REACHED), Requirement(Consistency.ANY, False, min_position=token), None)
+    assert behind == Verdict(Reason.BEHIND, REACHED, token)
