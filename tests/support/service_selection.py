@@ -3,6 +3,7 @@
 What a test needs is what its fixtures say, so no list of tests is kept.
 """
 
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -19,8 +20,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--services",
         choices=("all", "quick"),
-        help="only tests that use a broker or a database which containers can be; "
-        "quick: without those that start Hive, Spark and other large parts",
+        help="only tests that use a broker or a database which containers can be; quick: of each "
+        "file the first for each kind of server, without those that start Hive, Spark and "
+        "other large parts",
     )
 
 
@@ -28,13 +30,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = config.getoption("--services")
     if chosen is None:
         return
-    kept = [item for item in items if _fits(item, quick=chosen == "quick")]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    kept: dict[pytest.Item, None] = {}
+    seen = set[tuple[Path, frozenset[str]]]()
+    for item in items:
+        servers = FIXTURES.intersection(getattr(item, "fixturenames", ()))
+        marks = {mark.name for mark in item.iter_markers()}
+        if not servers or marks & {"torture", "containers"}:
+            continue
+        if chosen == "quick" and (marks & SLOW or (item.path, servers) in seen):
+            continue
+        seen.add((item.path, servers))
+        kept[item] = None
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
-
-
-def _fits(item: pytest.Item, *, quick: bool) -> bool:
-    marks = {mark.name for mark in item.iter_markers()}
-    if marks & {"torture", "containers"} or (quick and marks & SLOW):
-        return False
-    return not FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
