@@ -100,13 +100,14 @@ class WorkerProcess:
             lambda status: status["ready"] and shards in (None, len(status["shards"]))
         )
 
-    def until_at(self, offsets: dict[int, int]) -> dict[str, Any]:
+    def until_at(self, offsets: dict[int, int], patience_s: float = PATIENCE_S) -> dict[str, Any]:
         """Waits until the worker has exactly these shards, live and at these offsets."""
         return self.until(
             lambda status: (
                 status["ready"]
                 and {one["shard"]: one["offset"] for one in status["shards"]} == offsets
-            )
+            ),
+            patience_s,
         )
 
 

@@ -7,6 +7,7 @@ Reads the journal of this folder and prints the table.
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def table(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         own = [line for line in lines if line["fault"] == name]
         ordered = sorted(line["recovery_s"] for line in own if line["recovery_s"] is not None)
         p50, p99 = (
-            f"{ordered[int(len(ordered) * share)]:.1f}" if ordered else "never"
+            f"{ordered[ceil(len(ordered) * share) - 1]:.1f}" if ordered else "never"
             for share in (0.5, 0.99)
         )
         wrong = sum(len(line["wrong"]) for line in own)

@@ -82,9 +82,9 @@ def test_each_kind_comes_once_in_each_round() -> None:
 
 def test_the_table_shows_the_wrong_and_the_slow() -> None:
     line = {"fault": "f", "wrong": [], "recovery_s": 2.0}
-    lines = [line, {**line, "wrong": ["x"]}, {**line, "recovery_s": None}]
+    lines = [line, {**line, "wrong": ["x"], "recovery_s": 3.0}, {**line, "recovery_s": None}]
     rows = list(recovery.table(lines))
-    assert rows[2:] == ["| f | 3 | 1 | 2.0 | 2.0 |"]
+    assert rows[2:] == ["| f | 3 | 1 | 2.0 | 3.0 |"]
     assert verdict(lines) == lines[1:]
     assert verdict([{"compared": True, "lost": [], "different": ["x"], "warm_s": 1.0}])
 
