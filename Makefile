@@ -10,8 +10,8 @@ BY_FILE := --dist loadfile --no-loadscope-reorder
 # test-more, each runner has metastores and a Spark of its own.
 AT_ONCE := -n 3 $(BY_FILE)
 MORE_AT_ONCE := -n 2 $(BY_FILE)
-MORE := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins or luck
-USUAL := not (torture or containers or $(MORE))
+MORE := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins
+USUAL := not (torture or containers or luck or $(MORE))
 
 .PHONY: help
 help: ## This list
@@ -38,8 +38,12 @@ mutants: setup ## Change the code that decides, here and there, and see whether 
 	@scripts/mutants $(foreach name,$(MUTANTS),'$(name)')
 
 .PHONY: test-more
-test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos, new random seeds
-	@$(PYTEST) $(MORE_AT_ONCE) -m "not (torture or containers) and ($(MORE))"
+test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos
+	@$(PYTEST) $(MORE_AT_ONCE) -m "not (torture or containers or luck) and ($(MORE))"
+
+.PHONY: test-luck
+test-luck: setup ## Minutes of new random seeds: the simulation, and a few faults of real processes
+	@$(PYTEST) $(MORE_AT_ONCE) -m luck
 
 .PHONY: test-containers
 test-containers: setup ## The images and the deployment in containers, on a Docker engine of the tests

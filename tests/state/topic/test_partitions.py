@@ -94,11 +94,11 @@ def test_inflated_records_of_all_shards_take_little_memory(kafka_broker: str) ->
             writer.write(shard, [bytes(MIB // 4)])
     writer.flush()
     command = [sys.executable, "-c", _READS_ALL, made.servers, made.name]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    number, grown = map(int, told.split())
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    number, grown = map(int, printed.split())
     delete_topic(kafka_broker, made.name)
     assert number == shards * of_each
-    assert grown < 160 * MIB, f"{number // 4} MiB take {grown // MIB} MiB"
+    assert grown < 240 * MIB, f"{number // 4} MiB take {grown // MIB} MiB"
 
 
 def test_what_comes_later_is_read_as_it_arrives(topic: Topic) -> None:
