@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 def assert_untold(secrets: Iterable[str | bytes], logs: Mapping[str, str]) -> None:
     """Fails with the names of the logs that hold a secret."""
-    forms = [form for secret in secrets for form in _forms(secret)]
+    forms = [form for secret in secrets for form in forms_of(secret)]
     assert forms
     told = [name for name, text in logs.items() if any(form in text for form in forms)]
     assert told == [], f"secrets in the logs of {told}"
@@ -24,14 +24,15 @@ def logs_in(folder: Path) -> dict[str, str]:
     }
 
 
-def _forms(secret: str | bytes) -> set[str]:
-    """A secret as it is, in hexadecimal digits, in URLs, in JSON, and within what is in base64."""
+def forms_of(secret: str | bytes) -> set[str]:
+    """A secret as text, as Python shows it, in hexadecimal digits, in URLs, in JSON, and in base64
+    with something around it.
+    """
     data = secret.encode() if isinstance(secret, str) else secret
     hexadecimal = data.hex()
-    forms = {hexadecimal, hexadecimal.upper(), *_within_base64(data)}
-    if isinstance(secret, str):
-        forms |= {secret, quote(secret, safe=""), json.dumps(secret)[1:-1]}
-    return forms
+    text = data.decode(errors="replace")
+    forms = {repr(data)[2:-1], hexadecimal, hexadecimal.upper(), *_within_base64(data)}
+    return forms | {text, repr(text)[1:-1], quote(text, safe=""), json.dumps(text)[1:-1]}
 
 
 def _within_base64(data: bytes) -> set[str]:

@@ -1,6 +1,5 @@
 """What a worker in this process logs and prints, and the secrets that may not be in it."""
 
-import base64
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -8,7 +7,9 @@ from typing import Any, Final
 import pytest
 from structlog.testing import capture_logs
 
-SECRET_BYTES_MIN: Final = 6
+from tests.support.secrets_in_logs import forms_of
+
+SECRET_LENGTH_MIN: Final = 6
 """What is shorter may be in a log by chance."""
 
 
@@ -17,14 +18,13 @@ class WorkerLog:
 
     def __init__(self, entries: list[MutableMapping[str, Any]]) -> None:
         self.entries: Final = entries
-        self._secrets: set[bytes] = set()
+        self._secrets: set[str | bytes] = set()
 
     def keep_out(self, *secrets: str | bytes) -> None:
         """None of these may be written, however it is spelled."""
         for secret in secrets:
-            data = secret.encode() if isinstance(secret, str) else secret
-            assert len(data) >= SECRET_BYTES_MIN, secret
-            self._secrets.add(data)
+            assert len(secret) >= SECRET_LENGTH_MIN, secret
+            self._secrets.add(secret)
 
     def users(self, event: str) -> set[str]:
         """Whom the entries of an event name."""
@@ -33,16 +33,7 @@ class WorkerLog:
     def leaked(self, printed: str) -> list[str]:
         """The spellings of secrets that were logged or printed."""
         written = f"{self.entries}{printed}"
-        return [text for secret in self._secrets for text in _spellings(secret) if text in written]
-
-
-def _spellings(secret: bytes) -> Iterator[str]:
-    """The texts as which a log could show a secret."""
-    text = secret.decode(errors="replace")
-    yield from (text, repr(text)[1:-1], repr(secret)[2:-1])
-    yield secret.hex()
-    for encoded in (base64.b64encode(secret), base64.urlsafe_b64encode(secret)):
-        yield encoded.decode().rstrip("=")
+        return [text for secret in self._secrets for text in forms_of(secret) if text in written]
 
 
 @contextmanager
