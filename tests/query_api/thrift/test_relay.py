@@ -297,6 +297,6 @@ async def test_how_long_metastores_take_for_what_the_cache_lacks_is_noted() -> N
         client = await here.connect()
         await client.call("other")
         assert patience.wait_s == WAIT_S_MIN
-        metastore.delay_s = 2 * WAIT_S_MIN
+        metastore.delay_s = 4 * WAIT_S_MIN
         await client.call("get_table")
         assert patience.wait_s >= 2 * WAIT_S_MIN
