@@ -111,7 +111,9 @@ async def measured(begin: Event, done: Callable[[], int]) -> Rate:
 async def live(servers: str, folder: Path) -> Rate:
     """The throughput of a worker to which records come as fast as it takes them."""
     topic = new_topic(servers, SHARDS)
-    worker = Worker(WorkerSettings(servers=servers, topic=topic.name, path=folder))
+    worker = Worker(
+        WorkerSettings(servers=servers, topic=topic.name, group=topic.name, path=folder)
+    )
     task = asyncio.create_task(worker.run())
     try:
         await until(lambda: worker.ready)
@@ -159,7 +161,9 @@ async def counted(servers: str, folder: Path) -> Rate:
 async def produced_ms(servers: str, folder: Path) -> list[float]:
     """The times from handing a record to the producer until it is readable in the worker."""
     topic = new_topic(servers, 1)
-    worker = Worker(WorkerSettings(servers=servers, topic=topic.name, path=folder))
+    worker = Worker(
+        WorkerSettings(servers=servers, topic=topic.name, group=topic.name, path=folder)
+    )
     task = asyncio.create_task(worker.run())
     latencies_ms = []
     try:
@@ -248,7 +252,9 @@ async def committed_ms(servers: str, url: URL, folder: Path) -> tuple[list[float
     commits alone.
     """
     topic = new_topic(servers, SHARDS)
-    worker = Worker(WorkerSettings(servers=servers, topic=topic.name, path=folder / "worker"))
+    worker = Worker(
+        WorkerSettings(servers=servers, topic=topic.name, group=topic.name, path=folder / "worker")
+    )
     task = asyncio.create_task(worker.run())
     loop, latencies_ms = asyncio.get_running_loop(), []
     waiting: list[asyncio.Task[None]] = []

@@ -45,7 +45,7 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     security: Mapping[str, str] = {}
     """TLS and SASL in librdkafka's words."""
     name: str = "worker-1"
-    group: str = "metatide"
+    group: str
     address: str = "127.0.0.1:0"
     session_timeout_s: int = 10
     flush_s: float = 15

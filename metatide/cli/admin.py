@@ -52,7 +52,7 @@ class Workers:
         client = worker_client(config, TIMEOUT_S)
         # The command closes it when it ends.
         self._client = click.get_current_context().with_resource(client)
-        self._urls = worker_urls(config, topic, config.worker.group)
+        self._urls = worker_urls(config, topic, config.worker_group)
         self._count = topic.shards
 
     def order(self, what: str, **body: Any) -> None:

@@ -56,7 +56,7 @@ def command(
     """
     config = effective.config
     seed = secrets.randbits(32) if seed is None else seed
-    urls = worker_urls(config, events_topic(config), group or config.worker.group)
+    urls = worker_urls(config, events_topic(config), group or config.worker_group)
     with worker_client(config, TIMEOUT_S) as client:
         try:
             if tables:

@@ -164,10 +164,11 @@ def _on_spark(config: Config, every_s: float | None) -> None:
 def _made_by_worker(config: Config, shard: int | None, owned: str) -> list[Manifest]:
     """Has the running worker of this name make the images."""
     worker = config.worker
-    address = dict(members(events_topic(config), worker.group)).get(worker.name)
+    address = dict(members(events_topic(config), config.worker_group)).get(worker.name)
     if address is None:
         raise MachineError(
-            f"{owned}. It can't be asked either, because it isn't in the group {worker.group} yet"
+            f"{owned}. It can't be asked either, because it isn't in the group "
+            f"{config.worker_group} yet"
         )
     url = f"{scheme(config)}://{address}{IMAGES_PATH}"
     with worker_client(config, TIMEOUT_S) as client:

@@ -49,7 +49,7 @@ def command(effective: Effective, group: str | None, content: bool, as_json: boo
     """
     config = effective.config
     topic = events_topic(config)
-    name = group or config.worker.group
+    name = group or config.worker_group
     with worker_client(config, _TIMEOUT_S) as client:
         workers = [
             _ask(client, member, f"{scheme(config)}://{address}", content)

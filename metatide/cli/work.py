@@ -71,7 +71,7 @@ def command(effective: Effective) -> None:
         "a worker starts",
         name=name,
         version=VERSION,
-        group=config.worker.group,
+        group=config.worker_group,
         topic=config.kafka.topic,
         brokers=config.kafka.bootstrap_servers,
     )
@@ -135,7 +135,7 @@ def _settings(config: Config, port: int) -> WorkerSettings:
         security=config.kafka.security,
         path=worker_path(config.data_dir, worker.name),
         name=worker.name,
-        group=worker.group,
+        group=config.worker_group,
         address=joined(worker_host(config), worker.advertised_port or port),
         session_timeout_s=worker.session_timeout_s,
         flush_s=worker.flush_s,

@@ -221,9 +221,13 @@ class Worker(Section, frozen=True):
         ),
     ] = "worker-1"
     group: Annotated[
-        str,
-        key("The consumer group that divides the shards; each further group is a full replica."),
-    ] = "metatide"
+        str | None,
+        key(
+            "The consumer group that divides the shards; each further group is a full replica. A "
+            "group serves one topic.",
+            default="`kafka.topic`",
+        ),
+    ] = None
     session_timeout_s: Annotated[
         int, key("After this long without a heartbeat, others take over a worker's shards.", ge=6)
     ] = 10
@@ -413,3 +417,8 @@ class Config(Section, frozen=True):
     log: Log = Log()
     tracing: Tracing = Tracing()
     spark: Spark = Spark()
+
+    @property
+    def worker_group(self) -> str:
+        """The consumer group of the workers: workers of two topics never share one by default."""
+        return self.worker.group or self.kafka.topic

@@ -52,7 +52,6 @@ def test_no_read_fails_while_workers_are_replaced_one_by_one(
     topic = new_topic(kafka_broker, SHARDS)
     settings = {
         "METATIDE_DATABASE_URL": url,
-        "METATIDE_WORKER_GROUP": f"group-of-{topic.name}",
         "METATIDE_KAFKA_PARTITIONS": str(SHARDS),
     }
     connector = WorkerProcess(topic, tmp_path, "connector", "metatide connect", **settings)

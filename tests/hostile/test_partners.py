@@ -366,7 +366,7 @@ def test_who_joins_the_group_gets_no_tokens_and_answers_nobody(
         assert (up.folder / "workers-secret").stat().st_mode & 0o777 == 0o600
         worker = up.until_live("worker-1")
         topic = TopicClient(kafka_broker, name).describe()
-        membership = Membership("metatide", "stranger", url.partition("://")[2], 10, parent)
+        membership = Membership(name, "stranger", url.partition("://")[2], 10, parent)
         asyncio.run(_among_partners(topic, membership, worker, stranger))
         page = local_http.get(f"{worker}/metrics").text
     assert not stranger.asked[0].keys() & {"authorization", "cookie"}

@@ -18,7 +18,7 @@ from tests.support.guarded_kafka import GuardedKafka
 from tests.support.processes import open_folder, running
 from tests.support.stacks import Stack, stack
 
-TOPIC, GROUP = "rights", "metatide"
+TOPIC, GROUP = "rights", "rights"
 OWNER, OPERATOR = "owner", "operator"
 RIGHTS = (
     (ResourceType.TOPIC, TOPIC, AclOperation.DESCRIBE),

@@ -65,7 +65,6 @@ def test_members_and_status_show_the_advertised_address(kafka_broker: str, tmp_p
         topic,
         tmp_path,
         "w1",
-        METATIDE_WORKER_GROUP=topic.name,
         METATIDE_WORKER_ADVERTISED_HOST="localhost",
         METATIDE_WORKER_ADVERTISED_PORT="1234",
     )

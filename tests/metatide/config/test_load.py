@@ -66,6 +66,13 @@ def test_an_empty_variable_sets_nothing() -> None:
     assert load(environ={"METATIDE_WORKERS": ""}).config.workers == 1
 
 
+def test_workers_of_two_topics_are_in_two_groups() -> None:
+    assert load(environ={}).config.worker_group == "metatide"
+    environ = {"METATIDE_KAFKA_TOPIC": "sales"}
+    assert load(environ=environ).config.worker_group == "sales"
+    assert load(environ=environ | {"METATIDE_WORKER_GROUP": "b"}).config.worker_group == "b"
+
+
 def test_the_file_can_be_elsewhere_and_must_be_there_then() -> None:
     elsewhere = Path.cwd() / "other.toml"
     elsewhere.write_text("workers = 5")

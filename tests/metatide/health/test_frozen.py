@@ -39,7 +39,6 @@ def variables(topic: Topic, url: str, folder: Path) -> dict[str, str]:
         "METATIDE_KAFKA_TOPIC": topic.name,
         "METATIDE_KAFKA_PARTITIONS": str(topic.shards),
         "METATIDE_DATA_DIR": str(folder),
-        "METATIDE_WORKER_GROUP": topic.name,
         **LIMITS,
     }
 

@@ -17,13 +17,9 @@ _CLOSING_S = 0.1
 @asynccontextmanager
 async def working(topic: Topic, path: Path, **settings: Any) -> AsyncIterator[Worker]:
     """Runs it until the end of the block."""
+    usual: dict[str, Any] = {"group": topic.name, "session_timeout_s": 6}
     worker = Worker(
-        WorkerSettings(
-            servers=topic.servers,
-            topic=topic.name,
-            path=path,
-            **{"session_timeout_s": 6} | settings,
-        )
+        WorkerSettings(servers=topic.servers, topic=topic.name, path=path, **usual | settings)
     )
     task = asyncio.create_task(worker.run())
     try:

@@ -186,15 +186,12 @@ def test_a_worker_makes_images_by_itself(
 def test_status_tells_of_all_members(
     topic: Topic, records: dict[int, list[AnyRecord]], tmp_path: Path
 ) -> None:
-    group = f"group-of-{topic.name}"
-    first, second = (
-        WorkerProcess(topic, tmp_path, name, METATIDE_WORKER_GROUP=group) for name in ("one", "two")
-    )
+    first, second = (WorkerProcess(topic, tmp_path, name) for name in ("one", "two"))
     write(topic, records, 0, None)
     with workers(first, second):
         first.until(lambda status: status["ready"] and len(status["shards"]) < SHARDS)
         second.until(lambda status: status["ready"] and len(status["shards"]) > 0)
-        arguments = ["status", "--kafka", topic.servers, "--group", group, "--content"]
+        arguments = ["status", "--kafka", topic.servers, "--group", topic.name, "--content"]
         result = CliRunner().invoke(root, arguments)
         # Sooner or later it is said that there is no connector.
         assert result.exit_code in EXIT_STATUS.values(), result.output

@@ -172,7 +172,10 @@ async def test_the_loop_stays_responsive_while_folding(topic: Topic, tmp_path: P
 
 async def test_only_live_doubts_are_asked_about(topic: Topic, tmp_path: Path) -> None:
     write(topic, CREATED, Change(0, 1, 2, (Undecodable(TABLE),)))
-    async with working(topic, tmp_path / "a"), working(topic, tmp_path / "b", group="b"):
+    async with (
+        working(topic, tmp_path / "a"),
+        working(topic, tmp_path / "b", group=f"{topic.name}-b"),
+    ):
         # Time for an ask that should not be.
         await asyncio.sleep(1)
         assert await asyncio.to_thread(asks, topic) == []

@@ -58,15 +58,14 @@ def test_a_worker_that_ends_leaves_its_group_before_its_port_closes(
     kafka_broker: str, tmp_path: Path
 ) -> None:
     topic = new_topic(kafka_broker, SHARDS)
-    group = f"group-of-{topic.name}"
-    worker = WorkerProcess(topic, tmp_path, "one", METATIDE_WORKER_GROUP=group)
+    worker = WorkerProcess(topic, tmp_path, "one")
     with workers(worker):
         worker.until_ready(SHARDS)
-        assert [*members(topic, group)]
+        assert [*members(topic, topic.name)]
         worker.send(signal.SIGTERM)
         while is_open(worker.port):
             pass
-        assert [*members(topic, group)] == [], worker.log.read_text()
+        assert [*members(topic, topic.name)] == [], worker.log.read_text()
         assert worker.wait() == 0
 
 

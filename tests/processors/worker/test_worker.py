@@ -125,7 +125,7 @@ def test_shards_move_with_the_members(topic: Topic, records: Records, tmp_path: 
 
 def test_two_groups_are_two_replicas(topic: Topic, records: Records, tmp_path: Path) -> None:
     first = WorkerProcess(topic, tmp_path, "one")
-    second = WorkerProcess(topic, tmp_path, "two", METATIDE_WORKER_GROUP="another")
+    second = WorkerProcess(topic, tmp_path, "two", METATIDE_WORKER_GROUP=f"{topic.name}-2")
     write(topic, records, 0, 300)
     with workers(first, second):
         for worker in (first, second):
@@ -133,7 +133,7 @@ def test_two_groups_are_two_replicas(topic: Topic, records: Records, tmp_path: P
         write(topic, records, 300)
         for worker in (first, second):
             worker.until_at(ends(records))
-        for group in ("metatide", "another"):
+        for group in (topic.name, f"{topic.name}-2"):
             until_committed(topic, group, ends(records))
         for worker in (first, second):
             assert worker.end() == 0
