@@ -166,6 +166,28 @@ class CachedObjects:
         return self._reader_of(Target(TargetKind.TABLE, table))
 
 
+class TableObjects(CachedObjects):
+    """The objects of one table, all read from one snapshot, the table itself once."""
+
+    def __init__(self, table: TableName, reader: ShardReader) -> None:
+        super().__init__(_refuse)
+        self._table = table
+        self._reader = reader
+        self._data = super().table(table)
+
+    def table(self, name: TableName) -> bytes | None:
+        assert name == self._table, f"{name} was not judged"
+        return self._data
+
+    def _of(self, table: TableName) -> ShardReader:
+        assert table == self._table, f"{table} was not judged"
+        return self._reader
+
+
+def _refuse(target: Target) -> ShardReader:
+    raise AssertionError(f"{target} was not judged")
+
+
 def _ranges(
     table: TableName, prefix: Values, spans: Sequence[Span] | None
 ) -> Iterator[tuple[bytes, bytes]]:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from hive.errors import NoSuchObjectError
-from query_api.cached_objects import CachedObjects
+from query_api.cached_objects import TableObjects
 from query_api.hot_tables import SharedReader
 from query_api.positions import Position
 from query_api.reads.read import Group, Read
 from query_api.reasons import Reason, Source
 from query_api.resolver.answer import ReadAnswer
-from query_api.resolver.judgement import Judgement, reader_of
+from query_api.resolver.judgement import Judgement
 from query_api.resolver.shard_facts import look_again
 from query_api.shards import Moment, Views
 from query_api.targets import Target, TargetKind
@@ -26,7 +26,7 @@ GROUPS_MAX = 4096
 class Grounds(NamedTuple):
     """What the reads of a group share until the next commit."""
 
-    objects: CachedObjects
+    objects: TableObjects
     position: Position
     moment: Moment
 
@@ -68,7 +68,7 @@ class PlainReads:
         if len(reader.grounds) >= GROUPS_MAX:
             reader.grounds.clear()
         whole = moment._replace(targets=(Target(TargetKind.TABLE, group.table),))
-        objects = CachedObjects(reader_of(judged))
+        objects = TableObjects(group.table, reader)
         reader.grounds[group] = Grounds(objects, answer.position, whole)
 
 

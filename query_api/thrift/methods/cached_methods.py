@@ -277,16 +277,13 @@ class _Chain:
         self._method = method
         self._requirement = requirement
         self._served: list[ReadAnswer[Outcome]] = []
-        self._targets: list[Target] = []
-        self._all_targets: list[Target] = []
+        self._targets: tuple[Target, ...] = ()
         self.outcome: CallAnswer | Relay = Relay(Unable.FAILED)
 
     def follow(self, read: Read[Any], served: ReadAnswer[Outcome]) -> Read[Outcome] | None:
         """Takes the result of a read; returns the next read, or None with the outcome."""
         self._served.append(served)
-        self._all_targets += read.targets
-        if self._requirement.latest:
-            self._targets += read.targets
+        self._targets += read.targets
         value = served.value
         if isinstance(value, Read):
             return value
@@ -301,6 +298,7 @@ class _Chain:
     def _answer(self, data: Any) -> CallAnswer:
         first, *others = self._served
         moment, reason, position = first.moment, first.reason, first.position
+        targets = tuple(dict.fromkeys(self._targets)) if others else self._targets
         for served in others:
             if served.moment != moment:
                 moment = None
@@ -315,7 +313,7 @@ class _Chain:
             reason,
             position,
             moment,
-            () if moment is None else tuple(dict.fromkeys(self._targets)),
+            targets if moment is not None and self._requirement.latest else (),
             self._requirement.max_age_ms,
-            tuple(dict.fromkeys(self._all_targets)),
+            targets,
         )

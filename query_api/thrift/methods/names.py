@@ -1,6 +1,7 @@
 """Names in requests, in which a catalog may precede the database, as in `@hive#sales`."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hive.errors import InputError
@@ -62,6 +63,7 @@ def member(text: str | None) -> str:
     return text
 
 
+@lru_cache(maxsize=4096)
 def _table(catalog: str | None, db: str | None, table: str | None) -> TableName:
     return storable(TableName(_word(catalog), _word(db), _word(table)))
 
