@@ -25,7 +25,7 @@ from tests.support.workers import end_all
 
 SHARDS = 12
 WORKERS = 3
-EVENTS_PER_S = 500
+EVENTS_PER_S = 200
 TICK_S = 0.05
 FAULT_EVERY_S = 2.0
 SETTLED_S = 240.0
