@@ -35,6 +35,8 @@ from state.records.signals import AnySignal, Ask, Choose, Forget, Order, PassOve
 from state.topic import Topic
 
 log = structlog.get_logger()
+UNEXPECTED = "a load failed as none should"
+UNTAKEN = "requests for loads can't be taken; trying again"
 WORKERS = 2
 _WAIT_S = 60.0
 _RETRY_S_FIRST, _RETRY_S_MAX = 0.2, 10.0
@@ -267,6 +269,12 @@ class Loader:
                 positions.append(read.position)
         except (SQLAlchemyError, InputError, UnicodeError, UnwritableRecordError) as error:
             raise batch.refusal(database, error) from error
+        except (MachineError, Stopped):
+            raise
+        except Exception as error:
+            # A mistake of ours in one load must end neither the others nor this thread.
+            log.error(UNEXPECTED, exc_info=error)
+            raise RefusedLoadError(f"{type(error).__name__}: {error}") from error
         return min(positions)
 
     def _refused(self, scopes: Sequence[Scope], error: RefusedLoadError) -> None:
@@ -300,6 +308,9 @@ class Loader:
                     asks.close()
             except MachineError as error:
                 self._complain(error)
+                self._stopped.wait(_RETRY_S_MAX)
+            except Exception as error:
+                log.error(UNTAKEN, exc_info=error)
                 self._stopped.wait(_RETRY_S_MAX)
 
     def _take(self, signal: AnySignal, offset: int) -> None:

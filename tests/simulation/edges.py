@@ -29,6 +29,7 @@ import query_api.database.fallback
 import state.topic.partitions
 import state.topic.reader
 import state.topic.settings
+from connectors.loads.loader import UNEXPECTED, UNTAKEN
 from hive.schema import Version
 from processors.limits import Limits
 from tests.simulation import database_reads, stores
@@ -186,6 +187,8 @@ def _uses_of_time(_modules: int) -> list[tuple[Any, str, object]]:
 def _tell(scheduler: Scheduler, _logger: Any, method: str, event: dict[str, Any]) -> str:
     """Warnings and errors of production code are part of the story."""
     what = event.pop("event")
-    event.pop("exc_info", None)
+    error = event.pop("exc_info", None)
+    if what in (UNEXPECTED, UNTAKEN):
+        scheduler.complaints.append(f"{what}: {error!r}")
     scheduler.note(f"{method}: {what} " + " ".join(f"{k}={v}" for k, v in event.items()))
     return ""

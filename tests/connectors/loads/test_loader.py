@@ -2,7 +2,8 @@
 
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -10,10 +11,12 @@ from confluent_kafka import Producer
 
 from connectors import topic_admin
 from connectors.headers import RecordHeaders, RecordKind
-from connectors.loads.batch import Database
+from connectors.loads import batch
+from connectors.loads.batch import Database, Read
 from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.loader import Loader
 from connectors.loads.plan import everything
+from connectors.loads.sink import Sink
 from connectors.publisher import write_now
 from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
@@ -143,6 +146,26 @@ def test_a_table_that_cant_be_read_keeps_no_other_from_being_loaded(
     ended = {one.scope for _, one in records(events) if isinstance(one, LoadEnd)}
     assert ended == whole - {Scope(ScopeKind.TABLE, TableName("hive", db, name))}
     store.engine.dispose()
+
+
+def test_a_load_that_fails_as_none_should_keeps_no_other_from_being_loaded(
+    database: Database, events: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = scopes(database)
+    bad, load = whole[2], batch.load
+
+    def fail(database: Database, sink: Sink, epoch: int, some: Sequence[Scope], *more: Any) -> Read:
+        if bad in some:
+            raise ZeroDivisionError
+        return load(database, sink, epoch, some, *more)
+
+    monkeypatch.setattr(batch, "load", fail)
+    loader = Loader(database.engine, events)
+    loader.plan()
+    run(loader)
+    assert loader.given_up == 1
+    ended = {one.scope for _, one in records(events) if isinstance(one, LoadEnd)}
+    assert ended == {*whole} - {bad}
 
 
 def test_what_is_in_the_topic_folds_to_all_there_is(database: Database, events: Topic) -> None:

@@ -5,6 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+import connectors.loads.loader
 from connectors import publisher, topic_admin
 from connectors.connector import Connector
 from connectors.loads.batch import Database
@@ -114,6 +117,31 @@ async def test_what_a_worker_misses_becomes_warm(
             await until(lambda: warm(worker, wanted))
             assert not warm(worker, other)
             await until(lambda: worker.asks_waiting == 0)
+
+
+async def test_an_order_that_fails_as_none_should_keeps_no_load_from_coming(
+    new_metastore_database: Callable[[], str],
+    kafka_broker: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, events = Store(new_metastore_database()), new_topic(kafka_broker, SHARDS)
+    wanted = TableName("hive", "default", "t")
+    failed = []
+
+    def fail(*order: object) -> None:
+        failed.append(order)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(connectors.loads.loader, "obey", fail)
+    monkeypatch.setattr(connectors.loads.loader, "_RETRY_S_MAX", 0.1)
+    topic_admin.create(events)
+    with connecting(store, events):
+        async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
+            await worker.order(BeginEpoch(0))
+            await until(lambda: len(failed) > 0)
+            worker.ask(table_shard(wanted, SHARDS), Scope(ScopeKind.TABLE, wanted), 0)
+            await until(lambda: any(isinstance(one, LoadEnd) for one in records(events)))
 
 
 async def test_a_gap_that_a_forged_record_claims_is_loaded_in_vain_until_an_epoch_begins(
