@@ -17,9 +17,14 @@ from tests.support.releases import NEWEST, RELEASES
 
 @contextmanager
 def hive_java(
-    options: Sequence[str] = OPTIONS, more: Sequence[Path] = (), *, release: str = NEWEST
+    options: Sequence[str] = OPTIONS,
+    more: Sequence[Path] = (),
+    *,
+    release: str = NEWEST,
+    folder: Path | None = None,
 ) -> Iterator[JavaGateway]:
-    """Runs Java; the gateway's `jvm` has all packages of Hive and of the `more` jars.
+    """Runs Java, in `folder` if it writes where it runs; the gateway's `jvm` has all packages of
+    Hive and of the `more` jars.
 
     Hive's newest release needs the Java of the environment, which lacks Kerberos for SASL; older
     ones run on the system's.
@@ -30,7 +35,11 @@ def hive_java(
     classpath = ":".join(map(str, (find_jar_path(), hive, *more)))
     command = [str(java_21() if is_newest else find_java()), *options, "-cp", classpath, *server]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
     ) as process:
         assert process.stdout is not None
         port, token = int(process.stdout.readline()), process.stdout.readline().decode().strip()

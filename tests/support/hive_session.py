@@ -181,7 +181,7 @@ def hive_process(
         make_folder(path.parent)
         path.write_bytes(empty_class(name))
     options, classes = (*_OPTIONS, *login.java_options), (*login.classes, folder, engine / "*")
-    with hive_java(options, classes) as java, ExitStack() as sessions:
+    with hive_java(options, classes, folder=folder) as java, ExitStack() as sessions:
         if login.principal:
             log_in_by_keytab(java, login.principal, login.keytab, login.properties)
         _begin(java)
