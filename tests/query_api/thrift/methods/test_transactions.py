@@ -137,6 +137,7 @@ async def test_random_transactions(request: pytest.FixtureRequest, row: Row) -> 
         finally:
             history.close()
             await primary.close()
-    # How many questions a hole among the ids leaves to the metastore depends on the clock.
+    # While there is a hole among the ids, this one is left to the metastore: by the clock.
+    assert compared.pop("get_open_txns_info") > 0
     assert min(compared.values()) > STEPS / 6
-    assert len(compared) == 4
+    assert len(compared) == 3
