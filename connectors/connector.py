@@ -11,6 +11,7 @@ import structlog
 from confluent_kafka import KafkaException
 
 from connectors import publisher, tails, topic_admin
+from connectors.loads import signals
 from connectors.metrics import Fault, Metrics
 from connectors.pacing import Pacing
 from connectors.publish_session import HistoryEnded, NewEpoch, PublishSession
@@ -97,6 +98,9 @@ class Connector:
 
     def _live(self) -> None:
         """Publishes from the tails until a fault; a new epoch isn't a fault."""
+        # Workers write to the signals topic as soon as there is a topic of events, and brokers that
+        # create what is written to would give it one partition.
+        signals.create(self._topic)
         topic_admin.create(self._topic)
         while self._going_on():
             resumed = self._resume()

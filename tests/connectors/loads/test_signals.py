@@ -31,7 +31,7 @@ from state.records import (
     names_scope,
 )
 from state.records.routing import home_shard, table_shard
-from state.records.signals import Ask, BeginEpoch
+from state.records.signals import Ask, BeginEpoch, signals_topic
 from state.shard_reader import ShardReader
 from state.topic import Topic, TopicClient
 from tests.connectors.connector_runs import new_topic, read
@@ -90,6 +90,18 @@ async def test_what_no_metastore_holds_is_never_loaded(
             await until(lambda: any(isinstance(one, LoadEnd) for one in records(events)))
     begun = {record.scope for record in records(events) if isinstance(record, LoadBegin)}
     assert begun == {wanted}
+
+
+def test_whoever_sees_the_topic_of_events_finds_all_partitions_of_the_signals_topic(
+    new_metastore_database: Callable[[], str], kafka_broker: str
+) -> None:
+    """A worker that wrote to one that isn't there would have the brokers create it."""
+    store, events = Store(new_metastore_database()), new_topic(kafka_broker, SHARDS)
+    admin = events.admin()
+    with connecting(store, events):
+        while events.name not in (topics := admin.list_topics(timeout=30).topics):
+            pass
+    assert len(topics[signals_topic(events.name)].partitions) == SHARDS
 
 
 def records(events: Topic) -> list[AnyRecord]:
