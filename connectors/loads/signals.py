@@ -67,4 +67,6 @@ def create(topic: Topic) -> None:
             answer.result()
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise PublishError(f"{wanted.topic} can't be created: {reason(error)}") from error
+                raise PublishError(
+                    f"the topic {wanted.topic} can't be created at {topic.servers}: {reason(error)}"
+                ) from error
