@@ -18,6 +18,7 @@ from connectors.publish_session import HistoryEnded, NewEpoch, PublishSession
 from connectors.sender import Stopped
 from connectors.settings import Pace
 from connectors.source import Source
+from connectors.watermark import Watermark
 from hive.errors import MachineError, PublishError, SourceError
 from state.records.epochs import is_later
 from state.topic import Topic
@@ -60,6 +61,7 @@ class Connector:
         status: Status | None = None,
         on_epoch: Callable[[int], None] = lambda _: None,
         requested_epoch: Callable[[], int] = lambda: 0,
+        watermark: Watermark | None = None,
         tracing: "Tracing | None" = None,
     ) -> None:
         """`on_epoch` is called with each epoch before events are published in it;
@@ -68,6 +70,7 @@ class Connector:
         self._tracing = tracing
         self._on_epoch = on_epoch
         self._requested_epoch = requested_epoch
+        self._watermark = watermark or Watermark()
         self._source = source
         self._topic = events
         self._pace = pace or Pace()
@@ -111,6 +114,7 @@ class Connector:
                 self._pace,
                 self._metrics,
                 self._going_on,
+                self._watermark,
                 self._tracing,
             )
             try:

@@ -21,6 +21,7 @@ from connectors.settings import Pace
 from connectors.source import OpenTxns, Poll, Source, rows_hash
 from connectors.tails import Tails
 from connectors.translate import Addressed
+from connectors.watermark import Watermark
 from hive.errors import EventError, UnwritableRecordError
 from hive.events.decode import decode
 from hive.events.row import NotificationRow, row_mark
@@ -56,6 +57,7 @@ class PublishSession:
         pace: Pace,
         metrics: Metrics,
         going_on: Callable[[], bool],
+        watermark: Watermark,
         tracing: "Tracing | None" = None,
     ) -> None:
         self._topic = topic
@@ -63,6 +65,7 @@ class PublishSession:
         self._source = source
         self._pace = pace
         self._metrics = metrics
+        self._watermark = watermark
         self.position = tails.lowest
         """The last event that was published."""
         self.sequence = 0
@@ -81,6 +84,7 @@ class PublishSession:
         self._is_calm = False
         """Whether the last step left nothing to publish."""
         self._publisher = Publisher(topic, tails, metrics, going_on)
+        watermark.rise(tails.epoch, self._publisher.complete_to)
         try:
             self._follower = Follower(topic, tails)
         except BaseException:
@@ -118,6 +122,7 @@ class PublishSession:
             self._publisher.serve()
         else:
             self._publisher.flush()
+            self._watermark.rise(self._publisher.epoch, self._publisher.complete_to)
         exemplar = None
         if published and self._tracing is not None:
             rows = [row for row in poll.rows if row.event_id <= self.position]
@@ -238,7 +243,8 @@ class PublishSession:
 
     def _report_progress(self) -> None:
         now = time.monotonic()
-        if now - self._progress_at >= self._pace.progress_ms / 1000:
+        is_due = now - self._progress_at >= self._pace.progress_ms / 1000
+        if is_due or self._watermark.wanted > self._publisher.complete_to:
             self._publisher.progress(self.position, self._hash, self._mark)
             self._progress_at = now
 

@@ -25,7 +25,8 @@ class Doubt(StrEnum):
     UNDECODABLE = "undecodable"
     RESET = "reset"
     VOID_LOAD = "void_load"
-    """A load ended with a chunk missing, or was overtaken by too many events."""
+    """A load ended with a chunk missing, was overtaken by too many events, or had read less than
+    one before it."""
 
 
 class Cold(StrEnum):
@@ -52,6 +53,9 @@ class OpenLoad(msgspec.Struct, array_like=True):
     """Write ids, kept for the End, which says between which events they were read."""
     deferred: int = 0
     """The number of events that wait for the load's rows, and of those kept for an earlier load."""
+    row_before: int = 0
+    """The `newest_row` before it began. Its own snapshot is later, unless the database has gone
+    back and earlier loads have rows of a lost history."""
 
     def take(self, number: int) -> bool:
         """Notes a chunk; False when it has come before."""

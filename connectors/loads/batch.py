@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from connectors.loads import images
 from connectors.loads.chunks import Load
+from connectors.loads.end_gate import EndGate
 from connectors.loads.sink import Sink
 from hive.errors import RefusedLoadError, SourceError
 from hive.names import DatabaseName, TableName
@@ -81,9 +82,10 @@ def load(
     epoch: int,
     scopes: Sequence[Scope],
     loaded: Callable[[int], None] = lambda _: None,
+    gate: EndGate | None = None,
 ) -> Read:
     """Loads scopes, all of them different; `loaded` is called with the number of partitions of each
-    page.
+    page. The loads end when the gate lets them.
 
     When it fails, the loads that it began never end, and their scopes stay cold until the next
     load.
@@ -97,6 +99,11 @@ def load(
     with open_snapshot(database.engine, database.version) as snapshot:
         here = read(snapshot, loads, loaded)
         position = snapshot.position
+        if gate is not None:
+            gate.see(snapshot)
+    if gate is not None:
+        sink.flush()
+        gate.wait()
     for load in here.values():
         load.end()
     sink.flush()

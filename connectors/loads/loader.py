@@ -10,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from connectors.loads import batch, plan
 from connectors.loads.batch import Database
+from connectors.loads.end_gate import EndGate
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.metrics import LoadFault, LoadMetrics
 from connectors.loads.plan import Planned
@@ -18,6 +19,7 @@ from connectors.loads.rereads import Wanted, reread
 from connectors.loads.signals import SignalsConsumer
 from connectors.orders import obey
 from connectors.sender import Stopped
+from connectors.watermark import Watermark
 from hive.errors import (
     InputError,
     MachineError,
@@ -26,7 +28,7 @@ from hive.errors import (
     SourceError,
     UnwritableRecordError,
 )
-from hive.names import storable
+from hive.names import TableName, storable
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
 from state.records import Scope, ScopeKind
@@ -88,7 +90,10 @@ class Loader:
         lists: TableLists | None = None,
         workers: int = WORKERS,
         metrics: LoadMetrics | None = None,
+        watermark: Watermark | None = None,
     ) -> None:
+        """Loads end when the events that they have seen are below the watermark of a connector, or
+        at once if there is none."""
         self.metrics = metrics or LoadMetrics()
         self.progress = Progress(self.metrics)
         self._engine = engine
@@ -96,6 +101,7 @@ class Loader:
         self._topic = topic
         self._lists = lists or TableLists()
         self._workers = workers
+        self._watermark = watermark
         self._queue = Queue()
         self._wanted = Wanted()
         self._stopped = threading.Event()
@@ -262,10 +268,10 @@ class Loader:
             whole = [scope for scope in scopes if scope.kind is not ScopeKind.OBJECTS]
             positions = []
             if tables:
-                wanted = {name: self._wanted.take(name) for name in tables}
-                positions.append(reread(database, sink, epoch, wanted))
+                positions.append(self._reread(database, sink, epoch, tables))
             if whole:
-                read = batch.load(database, sink, epoch, whole, self.progress.read)
+                gate = self._gate(database, epoch)
+                read = batch.load(database, sink, epoch, whole, self.progress.read, gate)
                 positions.append(read.position)
         except (SQLAlchemyError, InputError, UnicodeError, UnwritableRecordError) as error:
             raise batch.refusal(database, error) from error
@@ -276,6 +282,27 @@ class Loader:
             log.error(UNEXPECTED, exc_info=error)
             raise RefusedLoadError(f"{type(error).__name__}: {error}") from error
         return min(positions)
+
+    def _reread(
+        self, database: Database, sink: KafkaSink, epoch: int, tables: Sequence[TableName]
+    ) -> int:
+        wanted = {name: self._wanted.take(name) for name in tables}
+        try:
+            return reread(database, sink, epoch, wanted, self._gate(database, epoch))
+        except MachineError:
+            for name, objects in wanted.items():
+                self._wanted.add(name, objects)
+            raise
+
+    def _gate(self, database: Database, epoch: int) -> EndGate | None:
+        if self._watermark is None:
+            return None
+        return EndGate(
+            self._watermark,
+            epoch,
+            lambda: open_snapshot(*database),
+            lambda: self._going_on() and epoch == self._epoch,
+        )
 
     def _refused(self, scopes: Sequence[Scope], error: RefusedLoadError) -> None:
         given_up = self._queue.refused(scopes)

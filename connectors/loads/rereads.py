@@ -8,6 +8,7 @@ from typing import Final
 from connectors.loads import images
 from connectors.loads.batch import Database
 from connectors.loads.chunks import CHUNK_BYTES_MAX, ITEM_BYTES
+from connectors.loads.end_gate import EndGate
 from connectors.loads.sink import Sink
 from hive.names import TableName, partition_name
 from hive.reader.partitions import read_partitions
@@ -48,9 +49,14 @@ class Wanted:
 
 
 def reread(
-    database: Database, sink: Sink, epoch: int, wanted: Mapping[TableName, Sequence[Values]]
+    database: Database,
+    sink: Sink,
+    epoch: int,
+    wanted: Mapping[TableName, Sequence[Values]],
+    gate: EndGate | None = None,
 ) -> int:
-    """Reads objects of several tables in one snapshot and returns its position."""
+    """Reads objects of several tables in one snapshot, sends them when the gate lets them, and
+    returns the snapshot's position."""
     with open_snapshot(database.engine, database.version) as snapshot:
         records = [
             record
@@ -58,6 +64,10 @@ def reread(
             for record in _read(snapshot, epoch, name, objects)
         ]
         position = snapshot.position
+        if gate is not None:
+            gate.see(snapshot)
+    if gate is not None:
+        gate.wait()
     for record in records:
         sink.send(table_shard(record.table, sink.shards), record)
     sink.flush()

@@ -11,8 +11,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from hive.errors import SourceError
-from hive.events.row import NotificationRow
+from hive.events.row import NotificationRow, row_mark
 from hive.listener import UNLOGGED_TRANSACTION_TYPES
+from hive.reader.snapshot import DatabaseSnapshot
 
 NEW, CHECKED, CURRENT = 0, 1, 2
 """The first column of a poll's rows: a new event, the event to check, or the next event id."""
@@ -127,6 +128,13 @@ def tail(tables: sa.MetaData, rows_max: int, with_message: Sequence[str]) -> sa.
     return sa.union_all(
         sa.select(following, *[sa.null()] * len(columns)), sa.select(sa.null(), recent)
     )
+
+
+def mark_of_event(snapshot: DatabaseSnapshot, event: int) -> int:
+    """The mark of an event's row; 0 if the log has no such row, or several."""
+    log = _log(snapshot.metadata)
+    rows = snapshot.rows(sa.select(*_thin(log)).where(log.EVENT_ID == event).limit(2))
+    return row_mark(row(*rows[0])) if len(rows) == 1 else 0
 
 
 def period(tables: sa.MetaData, events_max: int) -> sa.Select[Any]:

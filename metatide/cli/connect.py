@@ -18,6 +18,7 @@ from connectors.loads.metrics import LoadMetrics
 from connectors.metrics import Metrics
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
+from connectors.watermark import Watermark
 from metatide import logs
 from metatide.advertised import joined, reachable
 from metatide.config import Config, Effective, configured
@@ -72,7 +73,10 @@ def command(effective: Effective) -> None:
 def _run(config: Config, url: str, events: Topic, tracing: "Tracing | None") -> None:
     status, metrics = Status(), Metrics()
     process_metrics(metrics.registry)
-    loader = Loader(make_engine(url), events, metrics=LoadMetrics(metrics.registry))
+    watermark = Watermark()
+    loader = Loader(
+        make_engine(url), events, metrics=LoadMetrics(metrics.registry), watermark=watermark
+    )
     connector = Connector(
         SqlSource(make_engine(url)),
         events,
@@ -81,6 +85,7 @@ def _run(config: Config, url: str, events: Topic, tracing: "Tracing | None") -> 
         status=status,
         on_epoch=loader.begin_epoch,
         requested_epoch=lambda: loader.requested_epoch,
+        watermark=watermark,
         tracing=tracing,
     )
 

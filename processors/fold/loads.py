@@ -157,14 +157,19 @@ def _target(work: WorkingSet, scope: Scope) -> Target:
 
 
 def _open_target(work: WorkingSet, record: LoadRows | LoadEnd) -> Target | None:
-    """The target of a load; None if another load is open, or none."""
+    """The target of a load; None if another load is open, or none. A load that has read less than
+    one before it doesn't count."""
     if record.scope.kind is ScopeKind.OBJECTS:
         return None
     if _is_table(record.scope) and work.table(record.scope.name) is None:
         return None
     target = _target(work, record.scope)
     opened = target.loads.open
-    return target if opened is not None and opened.id == record.load else None
+    if opened is None or opened.id != record.load:
+        return None
+    if record.lo < opened.row_before:
+        target.loads.raise_floor(opened.row_before, Doubt.VOID_LOAD)
+    return target
 
 
 def _put_table_rows(

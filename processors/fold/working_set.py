@@ -159,7 +159,8 @@ class WorkingSet:
         """Begins a load of a table or of write ids, in place of any that is open."""
         if loads.open is None:
             self.head.loads_open += 1
-        loads.open = OpenLoad(load, deferred=loads.open.deferred if loads.open else 0)
+        deferred = loads.open.deferred if loads.open else 0
+        loads.open = OpenLoad(load, deferred=deferred, row_before=loads.newest_row)
 
     def close_load(self, loads: Loads) -> None:
         """Ends a load; after the last one, the ends of transactions are dropped."""

@@ -17,6 +17,7 @@ from connectors.headers import RecordHeaders, RecordKind
 from connectors.metrics import Metrics
 from connectors.settings import Pace
 from connectors.source import Source
+from connectors.watermark import Watermark
 from hive.schema import Version, create, detect, metadata
 from processors.fold import Fold
 from state.records import AnyRecord, Change, decode
@@ -114,10 +115,16 @@ class Running:
         pace: Pace | None = None,
         tracing: Tracing | None = None,
     ) -> None:
-        self.metrics, self.status = Metrics(), Status()
+        self.metrics, self.status, self.watermark = Metrics(), Status(), Watermark()
         self.topic = topic
         self.connector = Connector(
-            source, topic, pace=pace, metrics=self.metrics, status=self.status, tracing=tracing
+            source,
+            topic,
+            pace=pace,
+            metrics=self.metrics,
+            status=self.status,
+            watermark=self.watermark,
+            tracing=tracing,
         )
         self.thread = threading.Thread(target=self.connector.run)
         self.thread.start()

@@ -1,5 +1,6 @@
 """From a database to the topic, without faults."""
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -82,6 +83,21 @@ def test_impala_12399_progress_is_made_where_the_last_event_concerns_nobody(
     assert assert_unbroken(messages, topic) == 2
     assert {one.head.kind for one in messages} == {RecordKind.PROGRESS, RecordKind.TRANSACTIONS}
     assert {one.shard for one in messages if one.head.kind is RecordKind.PROGRESS} == set(range(4))
+
+
+def test_a_load_that_waits_for_an_event_is_not_kept_until_progress_is_due(
+    url: str, kafka_broker: str
+) -> None:
+    log, topic = Log(make_engine(url)), new_topic(kafka_broker)
+    with connecting(SqlSource(log.engine), topic, Pace(progress_ms=3_600_000)) as connector:
+        log.write(1, type_="CONFIG_CHANGE_EVENT")
+        connector.until(lambda: connector.value("position") == 1)
+        log.write(2, type_="CONFIG_CHANGE_EVENT")
+        connector.until(lambda: connector.value("position") == 2)
+        assert connector.watermark.event(0) < 2
+        deadline = time.monotonic() + 60
+        assert connector.watermark.wait(0, 2, lambda: time.monotonic() < deadline)
+    assert assert_unbroken(read(topic), topic) == 2
 
 
 def test_what_is_open_is_told_to_every_shard(url: str, kafka_broker: str) -> None:

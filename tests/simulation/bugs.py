@@ -68,11 +68,11 @@ BUGS: Final = (
         "            pass",
     ),
     Bug(
-        "the end of a load doesn't wait for the events that it has seen",
-        30,
-        "state.loads",
-        "        return Cold.AHEAD if applied < self.ended.hi else None",
-        "        return None",
+        "a load ends before the events that it has seen are published",
+        121,
+        "connectors.loads.end_gate",
+        "        if self._seen is None:",
+        "        if True:",
     ),
     Bug(
         "at_least is answered by a database that has not reached it",

@@ -155,8 +155,8 @@ class Database:
         if not past:
             return
         moment = past[-1]
-        for event in [event for event in self.log if event > moment.event]:
-            del self.log[event]
+        # Snapshots keep the log that they have seen.
+        self.log = {event: row for event, row in self.log.items() if event <= moment.event}
         self.oldest = min(self.oldest, moment.event + 1)
         self.moments.append(
             replace(

@@ -1,14 +1,14 @@
 """How connectors and workers read the simulated database, in the place of SQL."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
 from connectors.loads.chunks import Load
 from connectors.source import Bounds, OpenTxns, Poll, rows_hash
 from connectors.translate import columns_hash
-from hive.events.row import NotificationRow
+from hive.events.row import NotificationRow, row_mark
 from hive.names import TableName
 from hive.thrift.view import PartitionView
 from hive.write_ids.snapshot import loaded_write_ids, open_txns
@@ -88,9 +88,12 @@ class SimulatedSource:
 class Snapshot:
     """A transaction that sees one moment."""
 
-    def __init__(self, database: Database, moment: Moment) -> None:
+    def __init__(
+        self, database: Database, moment: Moment, log: Mapping[int, NotificationRow]
+    ) -> None:
         self.database = database
         self.moment = moment
+        self.log = log
         self.position = moment.event
 
     def spend(self) -> None:
@@ -99,9 +102,14 @@ class Snapshot:
         self.database.check()
 
 
+def mark_of_event(snapshot: Snapshot, event: int) -> int:
+    row = snapshot.log.get(event)
+    return 0 if row is None else row_mark(row)
+
+
 @contextmanager
 def open_snapshot(database: Database, *_: object) -> Iterator[Snapshot]:
-    yield Snapshot(database, database.query(lambda now: now))
+    yield Snapshot(database, *database.query(lambda now: (now, database.log)))
 
 
 def read_loads(snapshot: Snapshot, loads_by_scope: dict[Scope, Load], _: object) -> Any:

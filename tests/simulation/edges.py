@@ -17,6 +17,7 @@ from typing import Any, Final
 import structlog
 
 import connectors.loads.batch
+import connectors.loads.end_gate
 import connectors.loads.loader
 import connectors.loads.rereads
 import connectors.loads.signals
@@ -92,6 +93,7 @@ class Surroundings:
             (batch, "open_snapshot", database_reads.open_snapshot),
             (batch, "read", database_reads.read_loads),
             (batch, "uuid", SimpleNamespace(uuid4=self._id)),
+            (connectors.loads.end_gate, "mark_of_event", database_reads.mark_of_event),
             (rereads, "open_snapshot", database_reads.open_snapshot),
             (rereads, "_read", database_reads.reread),
             (

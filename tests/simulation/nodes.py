@@ -7,6 +7,7 @@ from typing import Any, Final
 from connectors.connector import Connector
 from connectors.loads.loader import Loader
 from connectors.settings import Pace
+from connectors.watermark import Watermark
 from metatide.worker.shards import WorkerShards
 from processors.worker import Worker, WorkerSettings
 from query_api.backend import Backend
@@ -61,13 +62,15 @@ class ConnectorNode(Node):
 
     def _main(self) -> None:
         engine: Any = None
-        loader = Loader(engine, self._topic)
+        watermark = Watermark()
+        loader = Loader(engine, self._topic, watermark=watermark)
         connector = Connector(
             self._source(),
             self._topic,
             pace=Pace(transactions_s=10.0),
             on_epoch=loader.begin_epoch,
             requested_epoch=lambda: loader.requested_epoch,
+            watermark=watermark,
         )
         connector.run()
 

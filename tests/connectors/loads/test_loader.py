@@ -18,6 +18,7 @@ from connectors.loads.loader import Loader
 from connectors.loads.plan import everything
 from connectors.loads.sink import Sink
 from connectors.publisher import write_now
+from connectors.watermark import Watermark
 from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
@@ -26,7 +27,7 @@ from metatide.demo.options import Size
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
-from state.records import LoadBegin, LoadEnd, LoadRows, Scope, ScopeKind, Skip
+from state.records import LoadBegin, LoadEnd, LoadRows, Reread, Scope, ScopeKind, Skip
 from state.records.signals import Ask, encode_signal, signal_key, signals_topic
 from state.topic import Topic
 from state.topic.client import topic_bounds
@@ -76,11 +77,14 @@ def run(loader: Loader) -> None:
         loader.stop()
 
 
-def records(events: Topic) -> list[tuple[int, LoadBegin | LoadRows | LoadEnd]]:
+LoadRecord = LoadBegin | LoadRows | LoadEnd | Reread
+
+
+def records(events: Topic) -> list[tuple[int, LoadRecord]]:
     """What is in the topic, shard by shard."""
-    pieces: list[tuple[int, LoadBegin | LoadRows | LoadEnd]] = []
+    pieces: list[tuple[int, LoadRecord]] = []
     for message in read(events):
-        assert isinstance(message.record, LoadBegin | LoadRows | LoadEnd)
+        assert isinstance(message.record, LoadRecord)
         assert message.head.kind is RecordKind.LOAD
         pieces.append((message.shard, message.record))
     return pieces
@@ -168,6 +172,44 @@ def test_a_load_that_fails_as_none_should_keeps_no_other_from_being_loaded(
     assert ended == {*whole} - {bad}
 
 
+@pytest.mark.parametrize("kind", [ScopeKind.TABLE, ScopeKind.OBJECTS])
+def test_a_load_ends_once_the_events_that_it_has_seen_are_published(
+    new_metastore_database: Callable[[], str], events: Topic, kind: ScopeKind
+) -> None:
+    store = Store(new_metastore_database())
+    size = Size(tables=1, partitions=1, storage_descriptors=1)
+    for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
+        pass
+    database = Database(store.engine, store.schema)
+    log, sequence = (
+        store.metadata.tables[name] for name in ("NOTIFICATION_LOG", "NOTIFICATION_SEQUENCE")
+    )
+    event = {"NL_ID": 1, "EVENT_ID": 1, "EVENT_TIME": 1, "EVENT_TYPE": "INSERT"}
+    with store.engine.begin() as connection:
+        connection.execute(sa.insert(log).values(event))
+        connection.execute(sa.delete(sequence))
+        connection.execute(sa.insert(sequence).values(NNI_ID=1, NEXT_EVENT_ID=2))
+    table = next(scope for scope in scopes(database) if scope.kind is ScopeKind.TABLE)
+    watermark = Watermark()
+    loader = Loader(database.engine, events, watermark=watermark)
+    loader.start(0, asks=False)
+    loader.ask(Ask(0, Scope(kind, table.name), 1, objects=((),)))
+    until(lambda: watermark.wanted == 1)
+    with store.engine.begin() as connection:
+        # Another event of this number, after the database was put back to before it.
+        connection.execute(sa.update(log).values(EVENT_TIME=2))
+    begun = {record.load for _, record in records(events) if isinstance(record, LoadBegin)}
+    assert not any(isinstance(record, LoadEnd | Reread) for _, record in records(events))
+    watermark.rise(0, 1)
+    until(lambda: loader.idle)
+    loader.stop()
+    assert loader.metrics.faults.labels("source")._value.get() == 1
+    [end] = [record for _, record in records(events) if isinstance(record, LoadEnd | Reread)]
+    if isinstance(end, LoadEnd):
+        assert end.load not in begun
+    store.engine.dispose()
+
+
 def test_what_is_in_the_topic_folds_to_all_there_is(database: Database, events: Topic) -> None:
     loader = Loader(database.engine, events, workers=3)
     planned = loader.plan()
@@ -208,7 +250,8 @@ def test_a_prewarm_loads_again_what_a_shard_dropped_for_a_skipped_record(
     loader.plan()
     run(loader)
     ended = ended_scopes(events, 0)
-    of_shard = {record.scope for shard, record in records(events) if shard == 1}
+    begun = [(shard, one) for shard, one in records(events) if isinstance(one, LoadBegin)]
+    of_shard = {one.scope for shard, one in begun if shard == 1}
     last = topic_bounds(events)[1].end - 1
     order = RecordHeaders(RecordKind.CONTROL, 0)
     write_now(events, Skip(0, 0, 0), order, [1])

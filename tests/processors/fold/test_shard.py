@@ -215,6 +215,24 @@ def test_an_event_that_was_skipped_shows_in_the_next_one(shard: Shard) -> None:
     assert shard.head.renames_floor == 12
 
 
+@pytest.mark.parametrize("values", [(), ("a",)])
+def test_a_load_that_has_read_less_than_one_before_it_does_not_count(
+    shard: Shard, values: tuple[str, ...]
+) -> None:
+    """The database has gone back: what the first load left belongs to a lost history."""
+    begin, rows, _ = load(10, "a", "lost", id_="killed")
+    shard.fold(change(8, CreateTable(image()), after=0), begin, rows)
+    again = load(9, *values, id_="again", data=b"new")
+    assert shard.fold(*(again if values else (again[0], LoadEnd(0, "again", SCOPE, 9, 9, 0)))) == [
+        SCOPE
+    ]
+    shard.fold(change(10))
+    assert shard.cold() is Cold.DOUBT
+    shard.fold(change(11), *load(11, "a", id_="last", data=b"new"))
+    assert shard.cold() is None
+    assert shard.partitions() == {"a": b"new"}
+
+
 def test_an_order_to_skip_changes_nothing_where_it_stands(shard: Shard) -> None:
     shard.fold(change(8, CreateTable(image()), after=0))
     before = digest.exact(shard.store.snapshot())

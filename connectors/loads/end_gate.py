@@ -1,0 +1,59 @@
+"""Holds back the end of a load until the events that it has seen are published.
+
+A database that is restored loses events. If a load ended that had seen events which no connector
+has published, nothing would tell afterwards that it belongs to a history which is lost.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+from connectors.sender import Stopped
+from connectors.watermark import Watermark
+from hive.errors import SourceError
+from hive.reader.notification_log import mark_of_event
+from hive.reader.snapshot import DatabaseSnapshot
+
+
+class _Seen(NamedTuple):
+    """The last event that a snapshot saw."""
+
+    event: int
+    mark: int
+
+
+class EndGate:
+    """The gate of the loads that share a snapshot. It is made before the snapshot is opened: what
+    was published by then, connectors compare with the database by themselves."""
+
+    def __init__(
+        self,
+        watermark: Watermark,
+        epoch: int,
+        open_snapshot: Callable[[], AbstractContextManager[DatabaseSnapshot]],
+        going_on: Callable[[], bool],
+    ) -> None:
+        self._watermark = watermark
+        self._epoch = epoch
+        self._open_snapshot = open_snapshot
+        self._going_on = going_on
+        self._published = watermark.event(epoch)
+        self._seen: _Seen | None = None
+
+    def see(self, snapshot: DatabaseSnapshot) -> None:
+        """Notes what the snapshot of the loads has seen."""
+        event = snapshot.position
+        if event > self._published:
+            self._seen = _Seen(event, mark_of_event(snapshot, event))
+
+    def wait(self) -> None:
+        """Returns when all that was seen is published, and the database still has it."""
+        if self._seen is None:
+            return
+        event, mark = self._seen
+        if not self._watermark.wait(self._epoch, event, self._going_on):
+            raise Stopped
+        with self._open_snapshot() as snapshot:
+            is_there = mark_of_event(snapshot, event) == mark
+        if not is_there:
+            raise SourceError(f"the database has lost event {event}, which a load has seen")

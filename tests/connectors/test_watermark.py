@@ -1,0 +1,44 @@
+"""Waiting for events to be published."""
+
+import threading
+
+from connectors.watermark import Watermark
+
+
+def test_only_events_of_the_present_epoch_are_published() -> None:
+    watermark = Watermark()
+    assert watermark.event(0) == -1
+    watermark.rise(0, 7)
+    assert (watermark.event(0), watermark.event(1)) == (7, -1)
+    watermark.rise(0, 5)
+    assert watermark.event(0) == 7
+    watermark.rise(1, 5)
+    assert (watermark.event(0), watermark.event(1)) == (-1, 5)
+
+
+def test_who_waits_goes_on_once_the_event_is_published() -> None:
+    watermark, passed = Watermark(), threading.Event()
+    watermark.rise(3, 7)
+    assert watermark.wait(3, 7, lambda: True)
+
+    def wait() -> None:
+        if watermark.wait(3, 9, lambda: True):
+            passed.set()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    while watermark.wanted != 9:
+        pass
+    watermark.rise(3, 8)
+    watermark.rise(2, 20)
+    assert not passed.wait(0.05)
+    watermark.rise(3, 9)
+    thread.join()
+    assert passed.is_set()
+    assert watermark.wanted == 0
+
+
+def test_who_is_told_to_stop_waits_no_longer() -> None:
+    watermark = Watermark()
+    assert not watermark.wait(0, 1, lambda: False)
+    assert watermark.wanted == 0
