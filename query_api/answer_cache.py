@@ -52,9 +52,9 @@ class CachedAnswer(msgspec.Struct, eq=False):
         """
         if not latest.leaves(self.latest_of, self.reached):
             return False
+        if not self.max_age_ms and latest.current < self.reached.event:
+            return False
         if isinstance(self.moment, OwnerMoment):
-            if not self.max_age_ms and latest.current < self.reached.event:
-                return False
             self.moment = self.moment.confirmed(latest)
         return True
 

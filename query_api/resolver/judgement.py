@@ -62,6 +62,11 @@ def lowest(judged: Sequence[Judgement]) -> Position:
     return min(judgement.facts.reached for judgement in judged)
 
 
+def highest(judged: Sequence[Judgement]) -> Position:
+    """The position of the snapshot that is complete up to the latest event."""
+    return max(judgement.facts.reached for judgement in judged)
+
+
 def reader_of(judged: Sequence[Judgement]) -> Callable[[Target], ShardReader]:
     """Gives the snapshot in which a target was judged. Targets of one table share one."""
     index = _indexed(judged) if len(judged) > _FEW else None

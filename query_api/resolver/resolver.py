@@ -20,6 +20,7 @@ from query_api.resolver.inspection import STORE_ERRORS, Inspection
 from query_api.resolver.judgement import (
     Judgement,
     first_miss,
+    highest,
     lowest,
     may_serve,
     worth_waiting,
@@ -105,13 +106,20 @@ class Resolver:
         """
         try:
             judged, latest = await self._judge(read, requirement, latest_read, rival)
-            if first_miss(judged) is not None or not judged or not self._is_long(read):
+            if first_miss(judged) is not None or not judged:
                 return settle(self._views, read, requirement, judged)
-            own = self._look(read, requirement, latest, own=True)
-            miss = first_miss(own)
+            is_long = self._is_long(read)
+            served = self._look(read, requirement, latest, own=True) if is_long else judged
+            miss = first_miss(served)
             if miss is not None:
                 return Miss(miss.verdict.reason, miss)
-            return await self._serve_long(read, requirement, judged, own)
+            if latest is not None and requirement.latest and not requirement.max_age_ms:
+                why = await self._why_unconfirmed(highest(served), latest)
+                if why is not None:
+                    return Miss(why, served[0])
+            if not is_long:
+                return settle(self._views, read, requirement, judged)
+            return await self._serve_long(read, requirement, judged, served)
         except STORE_ERRORS as error:
             return unreadable(read, error)
 
@@ -252,6 +260,18 @@ class Resolver:
         wait_s = _wait_s(requirement, wait_s)
         rival = None if requirement.max_wait_ms is not None else rival
         return await self._wait(read, requirement, again, wait_s, latest, rival), latest
+
+    async def _why_unconfirmed(self, furthest: Position, latest: LatestLog) -> Reason | None:
+        """Why it isn't certain that a snapshot is of the database's history; None if it is.
+
+        A shard may go on while the log is read. What it applies meanwhile can be events that the
+        database had lost before that read: only a later one, from there on, tells.
+        """
+        if furthest <= Position(latest.epoch, latest.current):
+            return None
+        if await self._database.after_now(furthest) is None:
+            return Reason.UNREAD
+        return Reason.REWOUND if self.is_rewound(furthest.epoch) else None
 
     async def _wait(
         self,
