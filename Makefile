@@ -11,6 +11,7 @@ BY_FILE := --dist loadfile --no-loadscope-reorder
 AT_ONCE := -n 3 $(BY_FILE)
 MORE_AT_ONCE := -n 2 $(BY_FILE)
 MORE := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins
+ON_SERVICES := tests/containers/test_services.py
 USUAL := not (torture or containers or luck or $(MORE))
 
 .PHONY: help
@@ -48,15 +49,15 @@ test-luck: setup ## Minutes of new random seeds: the simulation, and a few fault
 .PHONY: test-containers
 test-containers: setup ## The images and the deployment in containers, on a Docker engine of the tests
 	@.venv/bin/python -m tests.containers.base_images
-	@$(PYTEST) tests/containers -m "not torture"
+	@$(PYTEST) tests/containers --ignore=$(ON_SERVICES) -m "not torture"
 
 .PHONY: test-services
-test-services: setup ## All tests of brokers and databases, with those in containers
+test-services: setup ## Tests of brokers and databases, with those in containers; ALL=1: every one of them
 	@.venv/bin/python -m tests.containers.base_images
-	@$(PYTEST) tests/containers/test_services.py -m torture
+	@$(PYTEST) $(ON_SERVICES) -m "$(if $(ALL),torture,not torture)"
 
 .PHONY: test-all
-test-all: test test-more test-containers ## All tests but the long runs
+test-all: test test-more test-containers test-services ## All tests but the long runs
 
 .PHONY: torture
 torture: setup ## The long runs

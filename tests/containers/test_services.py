@@ -9,6 +9,7 @@ import pytest
 from tests.containers.deployment import ROOT
 from tests.containers.engine import Engine
 from tests.support.containers import SWITCH
+from tests.support.summary import Say
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(7200)]
 
@@ -18,7 +19,7 @@ AT_ONCE = ("-n", "2", "--dist", "loadfile")
 
 
 @pytest.mark.parametrize("chosen", ["quick", pytest.param("all", marks=pytest.mark.torture)])
-def test_tests_run_on_containers_and_leave_none(engine: Engine, chosen: str) -> None:
+def test_tests_run_on_containers_and_leave_none(engine: Engine, chosen: str, say: Say) -> None:
     before = engine.docker("ps", "--all", "--quiet")
     environment = {**os.environ, **engine.environment, SWITCH: "containers", "PYTEST_ADDOPTS": ""}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *AT_ONCE]
@@ -32,6 +33,6 @@ def test_tests_run_on_containers_and_leave_none(engine: Engine, chosen: str) -> 
             check=False,
         )
     assert done.returncode == 0, done.stdout
-    print(done.stdout.splitlines()[-1])
+    say("tests on containers", done.stdout.splitlines()[-1])
     assert set(images) == IMAGES
     assert engine.docker("ps", "--all", "--quiet") == before
