@@ -105,8 +105,10 @@ class Connector:
         # create what is written to would give it one partition.
         signals.create(self._topic)
         topic_admin.create(self._topic)
+        window = tails.WINDOW_RECORDS
         while self._going_on():
-            resumed = self._resume()
+            resumed = self._resume(window)
+            window = tails.WINDOW_RECORDS
             session = PublishSession(
                 self._source,
                 self._topic,
@@ -119,6 +121,9 @@ class Connector:
             )
             try:
                 self._follow(session)
+                if session.was_kept_waiting:
+                    window = tails.WIDE_WINDOW_RECORDS
+                    log.info("brokers were slow; what they hold is compared with the log")
             except NewEpoch:
                 log.warning("an epoch has begun that this connector didn't begin")
             except HistoryEnded as ended:
@@ -128,8 +133,8 @@ class Connector:
             finally:
                 session.close()
 
-    def _resume(self) -> tails.Tails:
-        positions = tails.find(self._topic)
+    def _resume(self, window: int) -> tails.Tails:
+        positions = tails.find(self._topic, window)
         lost = max(self._requested_epoch(), positions.trace)
         if is_later(lost, positions.epoch):
             self._replace_lost_epoch(lost)
@@ -152,7 +157,7 @@ class Connector:
     def _follow(self, session: PublishSession) -> None:
         rests = Pacing(self._pace.poll_interval_ms / 1000)
         status = self._status
-        while self._going_on():
+        while self._going_on() and not session.was_kept_waiting:
             began = time.monotonic()
             if is_later(self._requested_epoch(), status.epoch):
                 raise NewEpoch

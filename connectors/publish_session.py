@@ -74,6 +74,8 @@ class PublishSession:
         self._mark = 0
         self._known = tails.known
         self._loaded = tails.loaded
+        self._unchecked = tails.published
+        """What is to be compared with the log before anything is published."""
         self._gaps = GapWatch(pace.gap_ms)
         self._progress_at = 0.0
         self._complete_at = time.monotonic()
@@ -81,10 +83,14 @@ class PublishSession:
         self._renames: Renames | None = None
         self._open: OpenTxns | None = None
         self._open_asked_at: float | None = None
+        self._sent_at: float | None = None
+        """When what brokers haven't acknowledged was read, the first of it."""
+        self.was_kept_waiting = False
+        """Whether brokers took what was sent so late that the database may have lost it meanwhile,
+        and another connector may have published other events."""
         self._is_calm = False
         """Whether the last step left nothing to publish."""
         self._publisher = Publisher(topic, tails, metrics, going_on)
-        watermark.rise(tails.epoch, self._publisher.complete_to)
         try:
             self._follower = Follower(topic, tails)
         except BaseException:
@@ -117,12 +123,13 @@ class PublishSession:
                 self._skip(gap)
         self._report_progress()
         self._report_transactions()
+        if self._sent_at is None and self._publisher.unacknowledged:
+            self._sent_at = looked_at
         if self.position < poll.current and self.position > before:
             # When the connector is far behind, the next rows are read while these are being sent.
             self._publisher.serve()
         else:
-            self._publisher.flush()
-            self._watermark.rise(self._publisher.epoch, self._publisher.complete_to)
+            self._flush()
         exemplar = None
         if published and self._tracing is not None:
             rows = [row for row in poll.rows if row.event_id <= self.position]
@@ -134,13 +141,25 @@ class PublishSession:
         self._is_calm = complete and self._open is None
         return self.position > before
 
+    def _flush(self) -> None:
+        self._publisher.flush()
+        sent_at, self._sent_at = self._sent_at, None
+        if sent_at is not None and time.monotonic() - sent_at > self._pace.acknowledged_s_max:
+            self.was_kept_waiting = True
+        else:
+            self._watermark.rise(self._publisher.epoch, self._publisher.complete_to)
+
     def _check(self, poll: Poll) -> None:
         other = published_history.check(poll, self._known, self._loaded)
+        if other is None and self._unchecked:
+            hashes = self._source.hashes(sorted({event.event_id for event in self._unchecked}))
+            other = published_history.check_all(hashes, self._unchecked)
         if other is None and self._known.hash is not None and poll.checked is None:
             bounds = self._source.bounds(self.position)
             other = published_history.check_missing(bounds, self._known)
         if other is not None:
             self._end_history(other, poll.current)
+        self._unchecked = frozenset()
         if self._known.hash is None:
             self._known = PublishedEvent(self._known.event_id, poll.checked)
 

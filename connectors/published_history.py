@@ -1,5 +1,6 @@
 """Checks whether the log still holds the published history. Pure."""
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from connectors.source import Bounds, Poll
@@ -36,6 +37,20 @@ def check(poll: Poll, published: PublishedEvent, loaded: int = 0) -> OtherHistor
             f"event {published.event_id} differs from the one that was published, "
             "or its id occurs twice"
         )
+    return None
+
+
+def check_all(
+    hashes: Mapping[int, bytes], published: Iterable[PublishedEvent]
+) -> OtherHistory | None:
+    """Compares rows of the log, by their hashes, with everything that was published of them.
+
+    Of two connectors, one may have published events that the database lost, and the other those
+    that it has instead, before either saw what the other wrote.
+    """
+    for event in sorted(published):
+        if hashes.get(event.event_id, event.hash) != event.hash:
+            return OtherHistory(f"event {event.event_id} differs from one that was published")
     return None
 
 

@@ -55,6 +55,11 @@ class Publisher:
         return len(self._uptos)
 
     @property
+    def unacknowledged(self) -> int:
+        """The number of records that the brokers haven't acknowledged."""
+        return self._sender.unacknowledged
+
+    @property
     def complete_to(self) -> int:
         """The event up to which every shard has all that concerns it."""
         return min(self._uptos)

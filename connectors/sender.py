@@ -35,6 +35,11 @@ class Sender:
         self._fault: str | None = None
         self._producer: Producer = make_producer(topic, self._failed, waiting_max)
 
+    @property
+    def unacknowledged(self) -> int:
+        """The number of records that the brokers haven't acknowledged."""
+        return len(self._producer)
+
     def send(self, topic: str, partition: int, value: bytes, written: Headers) -> None:
         """Sends a record; waits while too many are unacknowledged."""
         try:

@@ -1,6 +1,6 @@
 """The source of events, whatever stores them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from itertools import starmap
 from typing import NamedTuple, Protocol
@@ -52,6 +52,10 @@ class Source(Protocol):
     def rests(self, after: int, check: int) -> bool:
         """Whether a poll would most likely bring what the last one did, which was nothing new.
         Costs little, and says no from time to time, so that the log itself is looked at."""
+
+    def hashes(self, events: Sequence[int]) -> dict[int, bytes]:
+        """The hashes of the rows of these events, as far as there are any."""
+        ...
 
     def bounds(self, after: int) -> Bounds: ...
 

@@ -4,7 +4,8 @@ Every read is one statement in autocommit, so it sees one state: what was commit
 the default isolation level of PostgreSQL and MySQL alike.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ log = structlog.get_logger()
 ROWS_MAX = 2_000
 BYTES_MAX = 16 * 1024 * 1024
 """A poll brings about this much at most; a single event may be larger."""
+EVENTS_AT_ONCE = 500
 LOOK_S = 1.0
 """While nothing happens, the log is looked at this often. Between these looks the sequence tells
 whether an event was written, at a tenth of the cost to the server."""
@@ -85,6 +87,18 @@ class SqlSource:
             return False
         next_id = sequence.read()
         return next_id is not None and notification_log.last_event(next_id) == after
+
+    def hashes(self, events: Sequence[int]) -> dict[int, bytes]:
+        connection, tables = self._connected()
+        statement = notification_log.checked(tables, HASHED_CHARS_MAX)
+        hashes: dict[int, bytes] = {}
+        for start in range(0, len(events), EVENTS_AT_ONCE):
+            some = events[start : start + EVENTS_AT_ONCE]
+            rows = self._run(connection, statement, {"events": some})
+            for event, same in groupby(rows, key=lambda row: row[1]):
+                pairs = [(notification_log.polled_row(row), row[10]) for row in same]
+                hashes[int(event)] = cut_rows_hash(pairs)
+        return hashes
 
     def bounds(self, after: int) -> Bounds:
         connection, tables = self._connected()
@@ -148,7 +162,7 @@ class SqlSource:
         self,
         connection: sa.Connection,
         statement: Any,
-        parameters: dict[str, int],
+        parameters: Mapping[str, int | Sequence[int]],
         *,
         seen: int | None = None,
     ) -> Sequence[Any]:

@@ -12,6 +12,8 @@ from state.topic.client import topic_bounds
 from state.topic.partitions import PartitionsReader
 
 WINDOW_RECORDS = 256
+WIDE_WINDOW_RECORDS = 8_192
+"""So many records of each shard are searched after brokers have kept a connector waiting."""
 _GROWTH = 8
 
 
@@ -26,6 +28,8 @@ class Tail:
     """The last event that a load of this epoch has seen."""
     trace: int = 0
     """The latest epoch of any record, though it says nothing of the position."""
+    published: set[PublishedEvent] = field(default_factory=set)
+    """The events of this epoch whose hashes are known."""
     _reset: bool = field(default=False, repr=False)
 
     @property
@@ -53,10 +57,13 @@ class Tail:
             self._take(head, reset=True)
         elif head.kind is RecordKind.LOAD and not newer:
             self.loaded = max(self.loaded, head.upto)
+        if head.moves and head.hash is not None:
+            self.published.add(PublishedEvent(head.upto, head.hash))
 
     def _take(self, head: RecordHeaders, *, reset: bool) -> None:
         if head.epoch != self.epoch:
             self.loaded = 0
+            self.published.clear()
         self.epoch, self.upto, self.hash, self._reset = head.epoch, head.upto, head.hash, reset
 
 
@@ -74,6 +81,8 @@ class Tails:
     """The last event that a load has seen: it may have been lost before anybody published it."""
     trace: int = 0
     """The latest epoch of any record: a later one than `epoch` has lost its beginning."""
+    published: frozenset[PublishedEvent] = frozenset()
+    """What was found of the epoch, by whichever connector."""
 
     @property
     def lowest(self) -> int:
@@ -86,13 +95,13 @@ class Tails:
         return tuple(shard for shard, upto in enumerate(self.upto) if upto is None)
 
 
-def find(topic: Topic) -> Tails:
+def find(topic: Topic, window: int = WINDOW_RECORDS) -> Tails:
     """Searches every partition backwards, in growing windows, for its last position."""
     bounds = topic_bounds(topic)
     ends = {shard: bound.end for shard, bound in bounds.items()}
     tails = {shard: Tail() for shard in range(topic.shards)}
     with PartitionsReader(topic) as reader:
-        window, missing = WINDOW_RECORDS, set(tails)
+        missing = set(tails)
         while missing:
             starts = {shard: max(bounds[shard].first, ends[shard] - window) for shard in missing}
             for message in reader.read(starts, ends):
@@ -126,4 +135,5 @@ def _together(tails: Mapping[int, Tail], ends: Mapping[int, int]) -> Tails:
         tuple(ends[shard] for shard in shards),
         max((tail.loaded for tail in current), default=0),
         max(tail.trace for tail in tails.values()),
+        frozenset().union(*(tail.published for tail in current)),
     )

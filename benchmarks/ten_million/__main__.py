@@ -35,6 +35,8 @@ def main() -> None:
     parser.add_argument("pieces", nargs="*", metavar="PIECE", help=f"All: {', '.join(PIECES)}.")
     arguments = parser.parse_args()
     if arguments.compare:
+        if len(arguments.compare) < 2:
+            parser.error("compare two folders or more")
         print(growth.table([growth.figures_of(folder) for folder in arguments.compare]))
         return
     if arguments.folder is None or not set(arguments.pieces) <= set(PIECES):

@@ -24,29 +24,22 @@ def poll(tables: sa.MetaData, hashed_chars_max: int) -> sa.CompoundSelect[Any]:
     with the beginning of its message, and the next event id."""
     log = _log(tables)
     after, check = _big("after"), _big("check")
-    columns = (
-        log.EVENT_ID,
-        log.NL_ID,
-        log.EVENT_TIME,
-        log.EVENT_TYPE,
-        log.CAT_NAME,
-        log.DB_NAME,
-        log.TBL_NAME,
-    )
+    columns = _polled(log)
     new = sa.select(
         _mark(NEW), *columns, log.MESSAGE, log.MESSAGE_FORMAT, sa.literal_column("0")
     ).where(log.EVENT_ID > after, log.EVENT_ID <= _last_of_batch(log, after))
-    checked = sa.select(
-        _mark(CHECKED),
-        *columns,
-        sa.func.substr(log.MESSAGE, 1, hashed_chars_max),
-        log.MESSAGE_FORMAT,
-        sa.func.char_length(sa.func.coalesce(log.MESSAGE, "")),
-    ).where(log.EVENT_ID == check)
+    checked = _cut(log, hashed_chars_max).where(log.EVENT_ID == check)
     current = sa.select(
         _mark(CURRENT), sequence(tables).scalar_subquery(), *[sa.null()] * (len(columns) + 2)
     )
     return sa.union_all(new, checked, current)
+
+
+def checked(tables: sa.MetaData, hashed_chars_max: int) -> sa.Select[Any]:
+    """The events `:events` as a poll brings the one to check, in order."""
+    log = _log(tables)
+    events = log.EVENT_ID.in_(sa.bindparam("events", expanding=True))
+    return _cut(log, hashed_chars_max).where(events).order_by(log.EVENT_ID, log.NL_ID)
 
 
 def polled_row(columns: Sequence[Any]) -> NotificationRow:
@@ -194,6 +187,22 @@ def _log(tables: sa.MetaData) -> Any:
 
 def _thin(log: Any) -> tuple[Any, ...]:
     return log.EVENT_ID, log.EVENT_TIME, log.EVENT_TYPE, log.CAT_NAME, log.DB_NAME, log.TBL_NAME
+
+
+def _polled(log: Any) -> tuple[Any, ...]:
+    event_id, *others = _thin(log)
+    return event_id, log.NL_ID, *others
+
+
+def _cut(log: Any, hashed_chars_max: int) -> sa.Select[Any]:
+    """Events with the beginning of their messages."""
+    return sa.select(
+        _mark(CHECKED),
+        *_polled(log),
+        sa.func.substr(log.MESSAGE, 1, hashed_chars_max),
+        log.MESSAGE_FORMAT,
+        sa.func.char_length(sa.func.coalesce(log.MESSAGE, "")),
+    )
 
 
 def _last_of_batch(log: Any, after: sa.BindParameter[int]) -> sa.ScalarSelect[int]:

@@ -1,5 +1,6 @@
 """Holes, restored databases, other metastores, odd rows: found at once, and said."""
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,8 +10,9 @@ import sqlalchemy as sa
 import structlog
 from structlog.testing import LogCapture
 
-from connectors import tails, topic_records
-from connectors.headers import RecordKind
+from connectors import publisher, tails, topic_records
+from connectors.headers import RecordHeaders, RecordKind
+from connectors.publisher import Publisher
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from hive.events.decode import decode
@@ -184,6 +186,46 @@ def test_a_restored_database_that_went_on_is_noticed_by_its_rows(log: Log, topic
     assert resets(read(topic)) == {0: [(1, 12)], 1: [(1, 12)]}
 
 
+def publish(topic: Topic, event: int, row_hash: bytes) -> None:
+    """Writes the record of a connector that has read this row."""
+    head = RecordHeaders(RecordKind.CHANGE, 0, event, "COMMIT_TXN", row_hash)
+    publisher.write_now(topic, Change(0, event - 1, event), head, [0])
+
+
+def test_a_lost_event_is_found_behind_those_that_another_connector_published_since(
+    log: Log, topic: Topic
+) -> None:
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+    log.restore(2)
+    log.write(3, 4, message='{"txnid":77}')
+    source = SqlSource(log.engine)
+    publish(topic, 4, source.hashes([4])[4])
+    source.close()
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until(lambda: tails.find(topic).epoch == 1)
+
+
+def test_what_brokers_took_late_is_compared_with_the_log(
+    log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flush = Publisher.flush
+
+    def flush_late(publisher: Publisher) -> None:
+        time.sleep(QUICK.acknowledged_s_max)
+        flush(publisher)
+
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+        monkeypatch.setattr(Publisher, "flush", flush_late)
+        publish(topic, 2, b"lost")
+        log.write(4)
+        connector.until(lambda: tails.find(topic).epoch == 1)
+        assert connector.value("faults_total", kind="history") == 1
+
+
 def test_a_row_that_is_gone_among_others_begins_an_epoch(log: Log, topic: Topic) -> None:
     log.write(*range(1, 6))
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
@@ -208,8 +250,6 @@ def test_another_metastore_behind_the_same_url_begins_an_epoch(
 
 
 def test_an_epoch_that_only_some_shards_have_seen_is_begun_in_all(log: Log, topic: Topic) -> None:
-    from connectors import publisher
-
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
@@ -224,8 +264,6 @@ def test_an_epoch_that_only_some_shards_have_seen_is_begun_in_all(log: Log, topi
 
 
 def test_an_epoch_that_no_connector_can_have_begun_is_not_followed(log: Log, topic: Topic) -> None:
-    from connectors import publisher
-
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
@@ -243,8 +281,6 @@ def test_an_epoch_that_no_connector_can_have_begun_is_not_followed(log: Log, top
 
 
 def test_a_connector_follows_the_epoch_that_another_began(log: Log, topic: Topic) -> None:
-    from connectors import publisher
-
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)

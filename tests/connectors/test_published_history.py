@@ -1,6 +1,6 @@
 """What a poll tells of the log it saw."""
 
-from connectors.published_history import PublishedEvent, check, check_missing
+from connectors.published_history import PublishedEvent, check, check_all, check_missing
 from connectors.source import Bounds, Poll
 
 KNOWN = PublishedEvent(100, b"hash")
@@ -29,6 +29,14 @@ def test_a_load_that_has_seen_a_later_event_was_read_in_another_history() -> Non
     assert other is not None
     assert "a load has seen 151" in other.why
     assert check(Poll(151, b"hash", []), KNOWN, loaded=151) is None
+
+
+def test_each_row_that_was_published_tells_of_another_history() -> None:
+    published = [KNOWN, PublishedEvent(90, b"older"), PublishedEvent(95, b"cleaned")]
+    assert check_all({100: b"hash", 90: b"older", 101: b"new"}, published) is None
+    other = check_all({100: b"hash", 90: b"else"}, published)
+    assert other is not None
+    assert "event 90 differs" in other.why
 
 
 def test_a_row_that_was_cleaned_is_no_other_history() -> None:

@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from connectors import sql_source
+from connectors.source import HASHED_CHARS_MAX, rows_hash
 from connectors.sql_source import SqlSource
 from hive.errors import SourceError
 from metatide.stack.database import make_engine
@@ -59,6 +60,19 @@ def replace(log: Log, event_id: int) -> None:
     """Replaces the last event by another one with the same id."""
     log.delete(event_id, event_id)
     log.write(event_id, message='{"txnid":99}')
+
+
+def test_hashes_are_those_of_what_is_polled(log: Log) -> None:
+    long, odd = "x" * (HASHED_CHARS_MAX + 1), "grün"
+    log.write(1, message=long)
+    log.write(2, message=odd)
+    log.write(*range(3, 700))
+    source = SqlSource(log.engine)
+    polled = {row.event_id: rows_hash([row]) for row in source.poll(0, 0).rows}
+    assert source.hashes(range(1, 1_000)) == polled
+    assert source.poll(699, 1).checked == polled[1]
+    assert source.hashes([]) == {}
+    source.close()
 
 
 def test_at_rest_only_the_sequence_is_read(log: Log) -> None:

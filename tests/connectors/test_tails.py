@@ -76,6 +76,20 @@ def test_what_a_load_has_seen_is_known_in_its_epoch() -> None:
     assert _together({0: seen}, {0: 9}).loaded == 0
 
 
+def test_all_hashes_of_the_epoch_are_found() -> None:
+    """Two connectors may have published different events with one id."""
+    other = change(6, 1)._replace(hash=b"87654321")
+    shards = Tail(), Tail()
+    for head in (change(4), reset(3, 1), change(5, 1), change(6, 1), change(7, 1)):
+        shards[0].see(head)
+    for head in (reset(3, 1), other, change(6, 1)._replace(hash=None), change(7)):
+        shards[1].see(head)
+    assert _together(dict(enumerate(shards)), {0: 9, 1: 9}).published == {
+        *(PublishedEvent(event, HASH) for event in (5, 6, 7)),
+        PublishedEvent(6, b"87654321"),
+    }
+
+
 def test_any_record_is_a_trace_of_its_epoch() -> None:
     """The records that began the epoch may have been deleted."""
     newer, older = Tail(), Tail()

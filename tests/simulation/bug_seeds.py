@@ -9,23 +9,24 @@ from typing import Final
 
 from tests.simulation.bugs import BUGS, Bug, put_back
 from tests.simulation.plan import make_plan
-from tests.simulation.shrinking import run
+from tests.simulation.shrinking import CASES, kept, run
 from tests.simulation.world import Outcome
 
 FIND_S: Final = 60.0
 """So much time of a core a bug may take."""
 
 
-def find(bug: Bug) -> tuple[int, Outcome] | None:
+def find(bug: Bug) -> tuple[int | str, Outcome] | None:
     """The first seed that fails with this bug, and its run: the one that is written down, or
     another one.
     """
     began = time.process_time()
     with put_back(bug):
-        for number in [bug.seed, *range(10_000)]:
-            outcome = run(make_plan(f"bug {number}"))
+        for seed in [bug.seed, *range(10_000)]:
+            is_case = isinstance(seed, str)
+            outcome = run(kept(CASES / f"{seed}.json") if is_case else make_plan(f"bug {seed}"))
             if outcome.error is not None:
-                return number, outcome
+                return seed, outcome
             if time.process_time() - began > FIND_S:
                 break
     return None

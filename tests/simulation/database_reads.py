@@ -64,6 +64,12 @@ class SimulatedSource:
             return False
         return database.scheduler.now >= database.down_until and database.now.event == after
 
+    def hashes(self, events: Sequence[int]) -> dict[int, bytes]:
+        log = self._database.log
+        return self._database.query(
+            lambda _: {event: rows_hash([log[event]]) for event in events if event in log}
+        )
+
     def bounds(self, after: int) -> Bounds:
         log = self._database.log
 
