@@ -1,20 +1,24 @@
 """The library for Kerberos, which the environment doesn't have, and clients that show tickets."""
 
+import asyncio
 import re
 import struct
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 import pytest
 
-from tests.support.kdc import HOST
+from tests.support.kdc import HOST, REALM, Kdc
 from tests.support.locked_packages import package_folder
 from tests.support.programs import system_program
 from tests.support.worker_log import WorkerLog
+
+_BRIEF: Final = "brief"
+_BRIEF_S: Final = 10
 
 
 def load_gssapi() -> Any:
@@ -56,16 +60,32 @@ def session_with(
     )
 
 
-def keep_beyond_their_end(tickets: Path, life_s: int) -> None:
-    """Has clients show the tickets in this file though they have ended: it says that they last for
-    another hour, the tickets themselves, which only services can read, still tell the truth.
-    """
-    content, now = bytearray(tickets.read_bytes()), int(time.time())
-    for at in range(len(content) - 16):
-        issued, begins, ends, _ = struct.unpack_from("!4I", content, at)
-        if now - 600 < issued <= begins <= now and begins < ends <= begins + life_s:
-            struct.pack_into("!I", content, at + 8, now + 3600)
-    tickets.write_bytes(content)
+class BriefTickets:
+    """A user of a realm whose tickets end soon, for services who take clocks by the second."""
+
+    def __init__(self, realm: Kdc, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("KRB5_CONFIG", str(realm.write_config(folder / "krb5.conf", skew_s=1)))
+        self._keytab: Final = realm.keytab(_BRIEF)
+        self._tickets: Final = folder / "tickets"
+        realm.limit_tickets(_BRIEF, _BRIEF_S)
+
+    def session(self, service: str = "hive", mechanism: str | None = None) -> Any:
+        """One with the user's ticket, which is the same for each service."""
+        principal = f"{_BRIEF}@{REALM}"
+        return session_with(self._keytab, principal, service, mechanism, self._tickets)
+
+    async def outlive(self) -> None:
+        """Waits for the end of the tickets, and has the user go on showing them: the file says that
+        they last for another hour, the tickets themselves, which only services can read, still tell
+        the truth.
+        """
+        await asyncio.sleep(_BRIEF_S + 3)
+        content, now = bytearray(self._tickets.read_bytes()), int(time.time())
+        for at in range(len(content) - 16):
+            issued, begins, ends, _ = struct.unpack_from("!4I", content, at)
+            if now - 600 < issued <= begins <= now and begins < ends <= begins + _BRIEF_S:
+                struct.pack_into("!I", content, at + 8, now + 3600)
+        self._tickets.write_bytes(content)
 
 
 def keep_tickets_out(log: WorkerLog, monkeypatch: pytest.MonkeyPatch, *keytabs: Path) -> None:

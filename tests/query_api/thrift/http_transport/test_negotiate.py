@@ -27,7 +27,7 @@ from tests.support.kdc import HOST, REALM, SERVICE, Kdc, kdc
 from tests.support.processes import open_folder
 from tests.support.programs import system_program
 from tests.support.tickets import (
-    keep_beyond_their_end,
+    BriefTickets,
     keep_tickets_out,
     load_gssapi,
     session_with,
@@ -37,7 +37,6 @@ from tests.support.worker_log import WorkerLog
 pytestmark = [pytest.mark.logins, pytest.mark.timeout(900)]
 HTTP_SERVICE: Final = f"HTTP/{HOST}@{REALM}"
 SPNEGO: Final = "1.3.6.1.5.5.2"
-TICKET_S: Final = 5
 METHODS: Final[dict[str, Any]] = {"get_table": lambda _: answer("c")}
 
 
@@ -162,18 +161,11 @@ async def test_a_ticket_is_refused_when_clocks_differ(
 async def test_an_expired_ticket_is_refused(
     realm: Realm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = realm.kdc.write_config(tmp_path / "krb5.conf", skew_s=1)
-    monkeypatch.setenv("KRB5_CONFIG", str(config))
-    brief, tickets = realm.kdc.keytab("brief"), tmp_path / "tickets"
-    realm.kdc.limit_tickets("brief", TICKET_S)
-
-    def session() -> Any:
-        return session_with(brief, f"brief@{REALM}", "HTTP", SPNEGO, tickets)
-
-    session().step()
-    await asyncio.sleep(TICKET_S + 3)
-    keep_beyond_their_end(tickets, TICKET_S)
-    said = await refused(realm, realm.settings(), negotiate(session().step()))
+    brief = BriefTickets(realm.kdc, tmp_path, monkeypatch)
+    brief.session("HTTP", SPNEGO).step()
+    await brief.outlive()
+    ended = brief.session("HTTP", SPNEGO).step()
+    said = await refused(realm, realm.settings(), negotiate(ended))
     assert said.body == b"Kerberos: Ticket expired: get a new one, as by kinit\n"
 
 
