@@ -50,6 +50,7 @@ def _context(security: Security) -> ssl.SSLContext:
         context.check_hostname = False
     certificate = security.get("ssl.certificate.location")
     if certificate is not None:
-        key, password = security.get("ssl.key.location"), security.get("ssl.key.password")
+        # Without any password, OpenSSL would ask for that of a locked key on the terminal.
+        key, password = security.get("ssl.key.location"), security.get("ssl.key.password", "")
         context.load_cert_chain(certificate, key, password)
     return context

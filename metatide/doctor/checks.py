@@ -43,8 +43,8 @@ class Result:
 CHECKS = (
     Check("java", java.version),
     Check("kafka", kafka.reachable),
-    Check("kafka by workers", kafka.reachable_by_workers, "kafka"),
-    Check("kafka by Spark", kafka.reachable_by_spark, "kafka"),
+    Check("kafka by workers", kafka.reachable_by_workers),
+    Check("kafka by Spark", kafka.reachable_by_spark),
     Check("kafka record size", kafka.record_size, "kafka"),
     Check("kafka topic", kafka.topic, "kafka"),
     Check("database", database.reachable),

@@ -21,13 +21,18 @@ TIMEOUT_S = 5.0
 RECORD_BYTES_MIN = 1_000_000
 """The size that a record may have; Kafka's default limit, 1,048,588 bytes, suffices."""
 _FOREVER = "-1"
+_START = "start `metatide up` or give --kafka"
+_NONE = "none is configured and none is running here"
+_UNNAMED = unchecked(_NONE, _START)
+_COMPARE = (
+    "start the broker, or compare the login (kafka.*) with what other libraries say here, and with "
+    "the brokers' log"
+)
 
 
 def reachable(target: Target) -> Finding:
     if target.kafka is None:
-        return failed(
-            "none is configured and none is running here", "start `metatide up` or give --kafka"
-        )
+        return failed(_NONE, _START)
     errors = LastError()
     client = admin_client(target.kafka, target.security, errors.logger())
     try:
@@ -36,27 +41,31 @@ def reachable(target: Target) -> Finding:
         # The library hands out its log only now.
         client.poll(0)
         return failed(
-            f"{target.kafka} does not answer: {errors.text or reason(error)}",
+            f"{target.kafka} doesn't answer librdkafka: {errors.text or reason(error)}",
             "start the broker, or correct kafka.bootstrap_servers (--kafka) or the login (kafka.*)",
         )
     return ok(f"{target.kafka}, {len(brokers)} broker{'s' if len(brokers) > 1 else ''}")
 
 
 def reachable_by_workers(target: Target) -> Finding:
-    """Whether aiokafka, by which workers follow the topic, reaches the brokers as well."""
-    assert target.kafka is not None
-    fault = login_fault(target.kafka, target.security, TIMEOUT_S)
+    """Whether aiokafka, by which workers follow the topic, reaches the brokers."""
+    if target.kafka is None:
+        return _UNNAMED
+    try:
+        fault = login_fault(target.kafka, target.security, TIMEOUT_S)
+    except OSError as error:
+        return _unusable("aiokafka, by which workers follow,", error)
     if fault is not None:
         return failed(
-            f"{target.kafka} answers librdkafka and not aiokafka, by which workers follow: {fault}",
-            "compare the login (kafka.*) with what the brokers' log says",
+            f"{target.kafka} doesn't answer aiokafka, by which workers follow: {fault}", _COMPARE
         )
     return ok(f"{target.kafka}, by aiokafka")
 
 
 def reachable_by_spark(target: Target) -> Finding:
-    """Whether Kafka's Java client, by which Spark reads the topic, reaches the brokers as well."""
-    assert target.kafka is not None
+    """Whether Kafka's Java client, by which Spark reads the topic, reaches the brokers."""
+    if target.kafka is None:
+        return _UNNAMED
     if not target.security or target.security == {"security.protocol": "plaintext"}:
         return ok("needs no login, so that it differs in none")
     folder = jars.path_of("spark")
@@ -67,12 +76,14 @@ def reachable_by_spark(target: Target) -> Finding:
         )
     from metatide.spark.login import login_fault as java_login_fault
 
-    fault = java_login_fault(target.kafka, target.security, folder, TIMEOUT_S)
+    try:
+        fault = java_login_fault(target.kafka, target.security, folder, TIMEOUT_S)
+    except OSError as error:
+        return _unusable("Kafka's Java client, by which Spark reads,", error)
     if fault is not None:
         return failed(
-            f"{target.kafka} answers librdkafka and not Kafka's Java client, by which Spark reads: "
-            f"{fault}",
-            "compare the login (kafka.*) with what the brokers' log says",
+            f"{target.kafka} doesn't answer Kafka's Java client, by which Spark reads: {fault}",
+            _COMPARE,
         )
     return ok(f"{target.kafka}, by Kafka's Java client")
 
@@ -109,6 +120,10 @@ def topic(target: Target) -> Finding:
         )
     size = _judged_size(target.topic, "max.message.bytes", settings)
     return size if size.remedy else ok(f"{target.topic}, {target.partitions} partitions, kept")
+
+
+def _unusable(library: str, error: OSError) -> Finding:
+    return failed(f"{library} can't be set up: {error}", "correct the files that kafka.ssl_… names")
 
 
 def _client(target: Target) -> AdminClient:

@@ -14,6 +14,7 @@ from state.topic.kerberos import hold_ticket
 from state.topic.settings import client_settings
 from tests.support.kdc import REALM
 from tests.support.kerberized_kafka import OWN, Site, kerberized_site, until_it_waits
+from tests.support.locked_packages import package_folder
 from tests.support.tickets import load_gssapi
 from tests.support.workers import WorkerProcess
 
@@ -58,6 +59,16 @@ def test_a_keytab_without_the_principal_is_told_and_no_key_shown(site: Site) -> 
     finding = site.doctor(**site.login(f"nobody@{REALM}"))["kafka"]
     assert finding["status"] == "failed"
     assert f"gets no ticket for nobody@{REALM}" in finding["detail"]
+
+
+def test_the_doctor_tries_the_other_libraries_where_one_has_no_kerberos(site: Site) -> None:
+    jars.fetch("spark")
+    login = site.login() | {"PYTHONPATH": str(package_folder("gssapi", 1))}
+    checks = site.doctor(**login)
+    assert checks["kafka"]["status"] == "failed"
+    assert "which this confluent-kafka can't" in checks["kafka"]["detail"]
+    assert checks["kafka by workers"]["status"] == "ok", checks["kafka by workers"]
+    assert checks["kafka by Spark"]["status"] == "ok", checks["kafka by Spark"]
 
 
 def test_wheels_without_kerberos_are_refused(site: Site) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 
 from metatide.config import Config, load
 from metatide.config.schema import Spark
-from metatide.doctor import Status, Target, kafka
+from metatide.doctor import Finding, Status, Target, kafka
 from metatide.spark.session import session
+from metatide.stack import jars
 from metatide.stack.kafka import KafkaProbe
 from processors.credentials import credentials
 from processors.login import login_fault
@@ -80,16 +81,27 @@ def test_a_token_for_others_is_refused(broker: ManyLogins, monkeypatch: pytest.M
     assert fault == "the brokers end the connection: is the login right?"
 
 
+@pytest.mark.parametrize(
+    ("check", "library"),
+    [
+        (kafka.reachable_by_workers, "aiokafka, by which workers follow"),
+        (kafka.reachable_by_spark, "Kafka's Java client, by which Spark reads"),
+    ],
+)
 def test_the_doctor_names_the_library_that_fails(
-    broker: ManyLogins, monkeypatch: pytest.MonkeyPatch
+    broker: ManyLogins,
+    monkeypatch: pytest.MonkeyPatch,
+    check: Callable[[Target], Finding],
+    library: str,
 ) -> None:
+    jars.fetch("spark")
     security = security_of(broker.login("OAUTHBEARER"))
     target = Target(broker.address, "any", 1, None, None, security=security)
-    assert kafka.reachable_by_workers(target).status is Status.OK
+    assert check(target).status is Status.OK
     monkeypatch.setattr(broker.issuer, "audience", "another")
-    finding = kafka.reachable_by_workers(target)
+    finding = check(target)
     assert finding.status is Status.FAILED
-    assert "not aiokafka, by which workers follow" in finding.detail
+    assert f"doesn't answer {library}: " in finding.detail
 
 
 def test_a_token_of_aws_reaches_a_broker_which_refuses_it(

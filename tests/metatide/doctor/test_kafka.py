@@ -2,15 +2,24 @@
 
 import itertools
 import os
+import re
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from metatide.doctor import Status, Target, kafka
+from metatide.doctor import CHECKS, Status, Target, examine, kafka
+from metatide.stack import jars
 from metatide.stack.machine import LOOPBACK, free_port
+from tests.support.certificates import Authority
+from tests.support.openssl import openssl
+from tests.support.programs import system_program
 
+LIBRARIES = "kafka", "kafka by workers", "kafka by Spark"
 numbers = itertools.count()
 
 
@@ -34,10 +43,55 @@ def test_a_broker_that_answers_is_fine(kafka_broker: str) -> None:
 def test_a_broker_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kafka, "TIMEOUT_S", 0.3)
     address = f"{LOOPBACK}:{free_port()}"
-    finding = kafka.reachable(target(address))
-    assert finding.status is Status.FAILED
-    assert finding.detail.startswith(f"{address} does not answer")
+    for check, library in (
+        (kafka.reachable, "librdkafka"),
+        (kafka.reachable_by_workers, "aiokafka"),
+    ):
+        finding = check(target(address))
+        assert finding.status is Status.FAILED
+        assert finding.detail.startswith(f"{address} doesn't answer {library}")
     assert kafka.reachable(target(None)).status is Status.FAILED
+    assert kafka.reachable_by_workers(target(None)).status is Status.UNCHECKED
+    assert kafka.reachable_by_spark(target(None)).status is Status.UNCHECKED
+
+
+def test_a_file_that_can_not_be_used_is_told_for_each_library(
+    kafka_broker: str, tmp_path: Path
+) -> None:
+    jars.fetch("spark")
+    missing = {"security.protocol": "ssl", "ssl.ca.location": str(tmp_path / "none.pem")}
+    checks = [check for check in CHECKS if check.name in LIBRARIES]
+    for result in examine(replace(target(kafka_broker), security=missing), checks):
+        assert result.finding.status is Status.FAILED
+        assert re.search("ssl.ca.location failed|No such file", result.finding.detail)
+
+
+def test_a_locked_key_is_told_without_asking_for_its_password(
+    kafka_broker: str, tmp_path: Path
+) -> None:
+    certificate, key = Authority(tmp_path / "authority").sign("client")
+    locked = tmp_path / "locked.key"
+    openssl("pkcs8", "-topk8", "-in", key, "-passout", "pass:hush-hush", "-out", locked)
+    environ = {
+        "BOOTSTRAP_SERVERS": kafka_broker,
+        "SECURITY_PROTOCOL": "ssl",
+        "SSL_CERTIFICATE_LOCATION": str(certificate),
+        "SSL_KEY_LOCATION": str(locked),
+    }
+    # On a terminal that is the session's own, OpenSSL asks.
+    done = subprocess.run(
+        [system_program("script"), "-qec", f"{sys.executable} -m metatide doctor", "/dev/null"],
+        env={**os.environ, **{f"METATIDE_KAFKA_{name}": text for name, text in environ.items()}},
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert done.returncode == 1
+    assert "aiokafka, by which workers follow, can't be set up" in " ".join(done.stdout.split())
+    assert "pass phrase" not in done.stdout
 
 
 def test_a_broker_is_talked_to_as_the_configuration_says(
