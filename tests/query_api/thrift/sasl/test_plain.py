@@ -19,6 +19,7 @@ from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import server_tls, thrift_settings
 from query_api.partners import Partners, SecretFile
 from query_api.thrift.client_identity import SET_UGI
+from query_api.thrift.frames import Frames
 from query_api.thrift.sasl.negotiation import Status, frame
 from query_api.thrift.sasl.plain import CHARS_MAX, Plain
 from query_api.thrift.sasl.unauthenticated import WHY
@@ -36,7 +37,7 @@ from tests.query_api.thrift.serving import (
     serving,
     until,
 )
-from tests.query_api.thrift.structs import message
+from tests.query_api.thrift.structs import compacted, message
 from tests.support.certificates import STORE_PASSWORD, Authority
 from tests.support.directory import USER_DN, Directory, directory
 from tests.support.hive_client import HiveClient
@@ -150,6 +151,23 @@ async def test_a_client_without_sasl_is_refused_whatever_it_calls(place: Place) 
         assert await get(first) == result("c")
         assert not here.methods.calls[:-1]
         line = 'metatide_thrift_refused_total{reason="unauthenticated"} 4.0'
+        await until(lambda: line in here.metrics())
+
+
+@pytest.mark.parametrize("is_framed", [False, True])
+@pytest.mark.parametrize("is_compact", [False, True])
+async def test_no_transport_or_protocol_stands_in_for_a_login(
+    place: Place, is_framed: bool, is_compact: bool
+) -> None:
+    async with serving(settings=place.settings(), get_table=lambda _: answer("c")) as here:
+        client = await place.connect(here)
+        call = message("get_table", b"\0")
+        call = compacted(call) if is_compact else call
+        client.writer.write(Frames().framed(call) if is_framed else call)
+        said = await client.reader.read()
+        assert WHY.encode() in said
+        assert not here.methods.calls
+        line = 'metatide_thrift_refused_total{reason="unauthenticated"} 1.0'
         await until(lambda: line in here.metrics())
 
 
