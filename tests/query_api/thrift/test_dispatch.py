@@ -13,10 +13,12 @@ from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.targets import Target, TargetKind
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute
+from query_api.thrift.client_identity import SET_UGI
 from query_api.thrift.connection import PUT_OFF_BYTES_MAX
 from query_api.thrift.settings import ThriftSettings
 from state.records.actions import CreateTable
 from tests.query_api.shards import ORDERS, change, moment, table_image
+from tests.query_api.thrift.methods.wire import arguments
 from tests.query_api.thrift.serving import (
     Client,
     Metastore,
@@ -354,9 +356,12 @@ async def test_slow_calls_are_logged() -> None:
     with structlog.testing.capture_logs() as logs:
         settings = ThriftSettings(slow_ms=5)
         async with serving(settings=settings, get_table=slow) as here:
-            await (await here.connect()).call("get_table")
+            client = await here.connect()
+            await client.call(SET_UGI, arguments(SET_UGI, "ann", []))
+            await client.call("get_table")
     slow_ones = [one for one in logs if one["event"] == "slow call"]
-    assert [(one["method"], one["source"]) for one in slow_ones] == [("get_table", "cache")]
+    (only,) = ((one["method"], one["source"], one["user"]) for one in slow_ones)
+    assert only == ("get_table", "cache", "ann")
 
 
 async def test_methods_beyond_a_number_are_counted_as_one() -> None:
