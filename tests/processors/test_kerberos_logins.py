@@ -76,18 +76,30 @@ def test_wheels_without_kerberos_are_refused(site: Site) -> None:
         client_settings("localhost:1", load(environ=site.login()).config.kafka.security)
 
 
-def test_a_ticket_is_renewed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ticket_is_renewed_by_the_keytab_as_it_is_then(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gssapi = load_gssapi()
-    keytab = site.realm.keytab(f"short@{REALM}")
-    site.realm.limit_tickets(f"short@{REALM}", 4)
+    principal = f"short@{REALM}"
+    keytab = site.realm.keytab(principal)
+    site.realm.limit_tickets(principal, 4)
     monkeypatch.setenv("KRB5_CONFIG", str(site.realm.config))
     monkeypatch.setenv("KRB5CCNAME", "")
     monkeypatch.setenv("KRB5_CLIENT_KTNAME", "")
-    hold_ticket(f"short@{REALM}", str(keytab))
-    first = os.environ["KRB5CCNAME"]
+    hold_ticket(principal, str(keytab))
+    first, old = os.environ["KRB5CCNAME"], keytab.read_bytes()
     time.sleep(5)
-    hold_ticket(f"short@{REALM}", str(keytab))
+    assert site.realm.keytab(principal) == keytab
+    assert keytab.read_bytes() != old
+    hold_ticket(principal, str(keytab))
     assert os.environ["KRB5CCNAME"] == first
     held = gssapi.Credentials(usage="initiate")
-    assert str(held.name) == f"short@{REALM}"
+    assert str(held.name) == principal
     assert held.lifetime > 0
+    new = keytab.read_bytes()
+    keytab.write_bytes(old)
+    time.sleep(5)
+    with pytest.raises(gssapi.exceptions.GSSError):
+        gssapi.Credentials(usage="initiate").inquire()
+    keytab.write_bytes(new)
+    assert gssapi.Credentials(usage="initiate").lifetime > 0

@@ -73,8 +73,11 @@ def test_a_wrong_secret_is_refused_by_both_and_told_by_none(
     assert_untold([WRONG], {"what is said": shown})
 
 
-def test_a_token_for_others_is_refused(broker: ManyLogins, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker.issuer, "audience", "another")
+@pytest.mark.parametrize("claim", ["audience", "key_id"])
+def test_a_token_for_others_or_by_an_unknown_key_is_refused(
+    broker: ManyLogins, monkeypatch: pytest.MonkeyPatch, claim: str
+) -> None:
+    monkeypatch.setattr(broker.issuer, claim, "another")
     security = security_of(broker.login("OAUTHBEARER"))
     assert KafkaProbe(broker.address, security).fault() is not None
     fault = login_fault(broker.address, security, TIMEOUT_S)

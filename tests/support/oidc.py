@@ -26,6 +26,8 @@ class Issuer:
         self.token_url = f"http://{LOOPBACK}:{port}/token"
         self.keys_url = f"http://{LOOPBACK}:{port}/keys"
         self.audience = AUDIENCE
+        self.key_id = _KEY_ID
+        """The key by which tokens say that they are signed."""
         self.tokens: list[str] = []
         """Those that it has issued."""
         self._key = folder / "issuer.pem"
@@ -40,7 +42,7 @@ class Issuer:
     def token(self, client: str) -> dict[str, Any]:
         now = int(time.time())
         claims = {"sub": client, "aud": self.audience, "iat": now, "exp": now + LIFE_S}
-        head = {"alg": "RS256", "kid": _KEY_ID, "typ": "JWT"}
+        head = {"alg": "RS256", "kid": self.key_id, "typ": "JWT"}
         signed = f"{_text(json.dumps(head).encode())}.{_text(json.dumps(claims).encode())}"
         signature = openssl("dgst", "-sha256", "-sign", str(self._key), data=signed.encode())
         token = f"{signed}.{_text(signature)}"
