@@ -21,8 +21,10 @@ from query_api.thrift.gateway import OPTIONS
 from tests.support import spark_process
 from tests.support.hive_client import HiveClient, log_in_by_keytab
 from tests.support.hive_java import hive_java
+from tests.support.kerberized_kafka import keys_in
 from tests.support.locked_packages import package_folder
 from tests.support.processes import open_folder
+from tests.support.secrets_in_logs import assert_untold, logs_in
 from tests.support.spark_process import SELECTED, SPARK
 from tests.support.stacks import Stack, processes_on, stack
 from tests.support.tickets import load_gssapi
@@ -49,6 +51,18 @@ def secured() -> Iterator[Stack]:
         running.until_live("worker-1")
         running.until(lambda: "-Djava.security.krb5.conf=" in running.output)
         yield running
+
+
+@pytest.fixture(autouse=True)
+def _no_key_is_logged(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    if "secured" in request.fixturenames:
+        secured: Stack = request.getfixturevalue("secured")
+        keytabs = Realm(secured.folder).keytabs
+        keys = [key for keytab in keytabs for key in keys_in(keytab)]
+        logs = logs_in(secured.folder / "logs")
+        assert any("listening for Thrift" in text for text in logs.values())
+        assert_untold(keys, {**logs, "what is printed": secured.output})
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ answers is what the metastore would let the user see.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,8 +22,10 @@ from tests.query_api.thrift.metastore_login.realm import (
 from tests.support import local_http
 from tests.support.hive_client import HiveClient
 from tests.support.kdc import HOST, REALM
+from tests.support.kerberized_kafka import keys_in
 from tests.support.locked_packages import package_folder
 from tests.support.processes import open_folder
+from tests.support.secrets_in_logs import assert_untold, logs_in
 from tests.support.secure_metastore import STORAGE_BASED, secure_metastore
 from tests.support.stacks import Stack, stack
 
@@ -38,6 +40,7 @@ class Site(NamedTuple):
     worker: str
     metastore: str
     users: HiveUsers
+    keytabs: Sequence[Path]
 
     def client(self, user: str) -> HiveClient:
         return self.users.client(user, self.worker)
@@ -83,7 +86,17 @@ def site(kafka_broker: str, new_database: Callable[[], str]) -> Iterator[Site]:
             PYTHONPATH=str(package_folder("gssapi", 1)),
         ) as up,
     ):
-        yield Site(up, f"thrift://{HOST}:{port}", address, users)
+        keytabs = own.service, own.own, *own.users.values()
+        yield Site(up, f"thrift://{HOST}:{port}", address, users, keytabs)
+
+
+@pytest.fixture(autouse=True)
+def _no_key_is_logged(site: Site) -> Iterator[None]:
+    yield
+    logs = logs_in(site.up.folder / "logs")
+    assert any("listening for Thrift" in text for text in logs.values())
+    keys = [key for keytab in site.keytabs for key in keys_in(keytab)]
+    assert_untold(keys, {**logs, "what is printed": site.up.output})
 
 
 def make_table(client: HiveClient, name: str) -> Path:
