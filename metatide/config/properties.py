@@ -41,6 +41,7 @@ OWN_KEYS: Final[Mapping[str, str]] = {
 """The keys of `kafka` that stand for a property."""
 OURS: Final = frozenset(
     {
+        "auto.commit.interval.ms",
         "auto.offset.reset",
         "check.crcs",
         "client.id",
@@ -58,6 +59,7 @@ OURS: Final = frozenset(
         "linger.ms",
         "max.partition.fetch.bytes",
         "max.poll.interval.ms",
+        "max.poll.records",
         "message.max.bytes",
         "message.timeout.ms",
         "partition.assignment.strategy",
@@ -105,6 +107,7 @@ LACKING: Final[Mapping[str, str]] = {
         ),
         _AIOKAFKA,
     ),
+    "retry.backoff.ms": "Faust, which gives aiokafka its settings in workers,",
 }
 """Who has no equal of a property."""
 _MS: Final = range(1_000, 3_600_001)
@@ -147,5 +150,5 @@ def _why_refused(name: str) -> str:
     if name in OURS:
         return "is set by Metatide itself"
     if name in LACKING:
-        return f"would hold for one library alone: {LACKING[name]} has no equal of it"
+        return f"wouldn't hold for all libraries: {LACKING[name]} has no equal of it"
     return f"isn't one of the properties that all three libraries have: {', '.join(EQUALS)}"

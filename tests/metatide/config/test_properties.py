@@ -2,6 +2,7 @@
 
 import inspect
 
+import faust
 import pytest
 from aiokafka import AIOKafkaConsumer
 from confluent_kafka import Consumer, KafkaException
@@ -12,7 +13,7 @@ from metatide.config.kafka import Kafka
 from metatide.config.properties import LACKING, OURS, OWN_KEYS
 from processors.credentials import consumer_settings
 from processors.spark.kafka_source import java_words
-from state.topic.properties import EQUALS
+from state.topic.properties import EQUALS, RACK
 from state.topic.settings import QUIET
 
 VARIABLE = "METATIDE_KAFKA_PROPERTIES"
@@ -68,6 +69,10 @@ def test_each_library_gets_them_in_its_own_words() -> None:
         ("client.id=hush", "client.id is set by Metatide itself"),
         ("client.dns.lookup=hush", "aiokafka, by which workers follow, has no equal of it"),
         ("socket.nagle.disable=hush", "Kafka's Java client, by which Spark reads, has no equal"),
+        (
+            "retry.backoff.ms=hush",
+            "Faust, which gives aiokafka its settings in workers, has no equal",
+        ),
         ("sasl.secret=hush", "sasl.secret isn't one of the properties that all three libraries"),
     ],
 )
@@ -91,6 +96,26 @@ def test_aiokafka_has_those_that_are_taken_and_lacks_what_is_said_so() -> None:
     lacking = [name for name, who in LACKING.items() if who.startswith("aiokafka")]
     assert lacking
     assert not {name.replace(".", "_") for name in lacking} & parameters.keys()
+
+
+def test_none_that_libraries_share_is_refused_as_if_they_had_it_not() -> None:
+    names = {name.replace("_", ".") for name in inspect.signature(AIOKafkaConsumer).parameters}
+    shared = {
+        name
+        for name in names - {"group.id"}
+        if "No such configuration property" not in str(librdkafka_says(name))
+    }
+    assert len(shared) > 20
+    assert shared <= {*EQUALS, *OURS, *LACKING, *OWN_KEYS}
+
+
+def test_faust_has_those_that_are_taken_and_lacks_what_is_said_so() -> None:
+    settings = {*dir(faust.Settings)}
+    taken = {f"consumer_{equal.aiokafka}" for name, equal in EQUALS.items() if name != RACK}
+    assert taken <= settings
+    lacking = [name for name, who in LACKING.items() if who.startswith("Faust")]
+    assert lacking
+    assert not {f"consumer_{name.replace('.', '_')}" for name in lacking} & settings
 
 
 def test_each_key_that_says_how_to_reach_brokers_stands_for_its_property() -> None:
