@@ -254,6 +254,7 @@ async def test_the_log_and_differences_name_who_has_logged_in(place: Place, log:
         assert await client.reply() is None
         await until(lambda: 'refused_total{reason="protocol"} 1.0' in here.metrics())
         assert [difference.user for difference in here.server.differences] == ["ann"]
+        assert "ann" not in here.metrics()
     for event in ("a client's connection was ended", "the cache would have answered differently"):
         assert log.users(event) == {"ann"}
 
