@@ -183,7 +183,7 @@ async def test_clients_of_a_user_share_one_token(site: Site) -> None:
 
 
 async def test_delegation_tokens_are_issued_renewed_and_cancelled_as_at_the_metastore(
-    site: Site,
+    site: Site, log: WorkerLog
 ) -> None:
     primary = Primary(site.database_url)
     settings = site.realm.worker(
@@ -193,15 +193,19 @@ async def test_delegation_tokens_are_issued_renewed_and_cancelled_as_at_the_meta
     def use(address: str) -> None:
         owned = site.users.client("ann", address)
         token: str = owned.client.getDelegationToken(f"ann@{REALM}", "ann")
-        assert read_token(token).password
+        read = read_token(token)
+        log.keep_out(token, read.identifier, read.password)
         assert owned.client.renewDelegationToken(token) > 0
         for place in (address, site.metastore):
             client = site.users.client_with_token(token, place)
             assert "user=ann" in said(read_vault, client)
         owned.client.cancelDelegationToken(token)
         owned.close()
-        with pytest.raises(Py4JJavaError):
+        with pytest.raises(Py4JJavaError) as caught:
             site.users.client_with_token(token, address)
+        assert "the delegation token is unknown: it was cancelled" in str(
+            caught.value.java_exception
+        )
 
     async with serving(**settings) as here:
         await asyncio.to_thread(use, url_of(here))
