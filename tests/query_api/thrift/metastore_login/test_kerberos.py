@@ -4,7 +4,7 @@ import asyncio
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -38,7 +38,7 @@ from tests.query_api.thrift.structs import text
 from tests.support.certificates import STORE_PASSWORD, Authority
 from tests.support.kdc import HOST, REALM
 from tests.support.secure_metastore import MEMORY_STORE, secure_metastore
-from tests.support.tickets import keep_tickets_out, session_with
+from tests.support.tickets import keep_tickets_out, load_gssapi, session_with
 from tests.support.worker_log import WorkerLog
 
 pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(900)]
@@ -182,6 +182,34 @@ async def test_tickets_are_renewed_by_the_keytab_as_it_is_then(site: Site, tmp_p
     await asyncio.sleep(TICKET_S + 1)
     with pytest.raises(UpstreamError, match=NO_TICKET):
         await log_in()
+
+
+async def test_tickets_are_renewed_before_they_end(site: Site) -> None:
+    name, life_s = "lasting", 20
+    keytab = site.realm.kdc.keytab(name)
+    site.realm.kdc.limit_tickets(name, life_s)
+    settings = upstream_settings(
+        site.realm.config(
+            site.metastore,
+            UPSTREAM_KERBEROS_LOGIN=f"{name}@{REALM}",
+            UPSTREAM_KERBEROS_KEYTAB=str(keytab),
+        ).upstream,
+        None,
+    )
+    login: Any = settings.login
+    store = {"ccache": f"FILE:{login._tickets}"}
+
+    def left_s() -> int:
+        lifetime = load_gssapi().Credentials(usage="initiate", store=store).lifetime
+        assert isinstance(lifetime, int)
+        return lifetime
+
+    upstreams = Upstreams(settings)
+    (await upstreams.open()).close()
+    while left_s() > life_s / 2 - 1:
+        await asyncio.sleep(0.5)
+    (await upstreams.open()).close()
+    assert left_s() > life_s / 2
 
 
 async def test_what_is_wrong_with_a_login_is_told(
