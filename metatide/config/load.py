@@ -24,6 +24,8 @@ _FOREIGN = re.compile(
     # Kubernetes sets these for a Service called metatide, and tests have switches of their own.
     rf"{PREFIX}(TEST_.*|(.*_)?SERVICE_(HOST|PORT.*)|(.*_)?PORT_\d+_.*)"
 )
+# A password, or a parameter with a space, after which masking ends.
+_MAY_HIDE = re.compile(r"@|\?.*\s", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def _setting(
         converted = key.convert(value, base or Path.cwd(), text=text)
     except ValueError as error:
         # A property that is refused may be a secret.
-        hidden = key.secret or key.plain_type is Properties or "@" in str(value)
+        hidden = key.secret or key.plain_type is Properties or _MAY_HIDE.search(str(value))
         shown = "" if hidden else f" {masked(repr(value))}"
         raise InputError(f"{where}: the value{shown} is wrong: {error}") from error
     if isinstance(converted, Url) and converted.has_secret and not origin.startswith(PREFIX):

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from typing import Self
+from typing import Final, Self
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from hive.urls import MASK, masked
+
+_SPACE: Final = re.compile(r"\s")
 
 
 class Secret(str):
@@ -53,6 +55,9 @@ class _CheckedUrl(Url):
             wrong = True
         if wrong:
             raise ValueError(f"expected {cls.shape}")
+        # Whoever masks passwords takes a space for the end of a URL.
+        if _SPACE.search(text):
+            raise ValueError("a space within a URL is written %20")
         return super().__new__(cls, text)
 
     @property

@@ -287,6 +287,21 @@ def test_a_wrong_url_is_shown_without_its_secrets() -> None:
     assert "oracle://db/x?sslmode=on&password=***" in refused
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://hive:ti de@db/metastore",
+        "postgresql://hive@db/metastore?password=ti de",
+        "oracle://db/metastore?password=ti de",
+    ],
+)
+def test_a_url_with_a_space_after_which_nothing_is_masked_is_refused(url: str) -> None:
+    refused = refusal({"METATIDE_DATABASE_URL": url})
+    assert refused.startswith("METATIDE_DATABASE_URL: the value is wrong: ")
+    assert "a space within a URL is written %20" in refused or "expected postgresql" in refused
+    assert " de" not in refused
+
+
 def test_secrets_leave_the_environment_that_children_inherit() -> None:
     environ = {
         "METATIDE_DATABASE_PASSWORD": "tide",
