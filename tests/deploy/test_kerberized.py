@@ -19,8 +19,10 @@ from tests.query_api.thrift.structs import message
 from tests.support.certificates import STORE_PASSWORD, Authority
 from tests.support.hive_client import HiveClient, log_in_by_keytab
 from tests.support.kdc import HOST, REALM, SERVICE
+from tests.support.kerberized_kafka import keys_in
 from tests.support.locked_packages import package_folder
 from tests.support.processes import open_folder
+from tests.support.secrets_in_logs import assert_untold, logs_in
 from tests.support.secure_metastore import secure_metastore
 from tests.support.tickets import session_with
 from tests.support.topics import new_topic
@@ -114,6 +116,9 @@ def test_its_clients_log_in_by_tickets_and_it_does_so_at_the_metastore(
             call = post(ports["http_port"], trusted, {"authorization": f"Negotiate {token}"})
             assert call.status_code == 200
             assert b"default" in call.content
+        keytabs = own.service, own.own, *own.users.values()
+        keys = [key for keytab in keytabs for key in keys_in(keytab)]
+        assert_untold([*keys, held["worker.secret_file"]], logs_in(folder))
 
 
 def write_config(
