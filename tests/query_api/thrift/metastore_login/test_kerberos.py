@@ -36,7 +36,7 @@ from tests.query_api.thrift.sasl.clients import (
 from tests.query_api.thrift.serving import answer, result, serving
 from tests.query_api.thrift.structs import text
 from tests.support.certificates import STORE_PASSWORD, Authority
-from tests.support.kdc import HOST, REALM
+from tests.support.kdc import HOST, REALM, SERVICE
 from tests.support.secure_metastore import MEMORY_STORE, secure_metastore
 from tests.support.tickets import keep_tickets_out, load_gssapi, session_with
 from tests.support.worker_log import WorkerLog
@@ -210,6 +210,18 @@ async def test_tickets_are_renewed_before_they_end(site: Site) -> None:
         await asyncio.sleep(0.5)
     (await upstreams.open()).close()
     assert left_s() > life_s / 2
+
+
+async def test_a_ticket_for_old_keys_of_the_metastore_is_replaced(
+    new_database: Callable[[], str],
+) -> None:
+    with realm() as own, secure_metastore(own.kdc, own.service, new_database(), core=CORE) as url:
+        upstreams = Upstreams(upstream_settings(own.config(url).upstream, None))
+        (await upstreams.open()).close()
+        assert own.kdc.keytab(SERVICE) == own.service
+        with pytest.raises(UpstreamError, match="it refuses the login"):
+            await upstreams.open()
+        (await upstreams.open()).close()
 
 
 async def test_what_is_wrong_with_a_login_is_told(
