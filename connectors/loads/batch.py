@@ -102,7 +102,6 @@ def load(
         if gate is not None:
             gate.see(snapshot)
     if gate is not None:
-        sink.flush()
         gate.wait()
     for load in here.values():
         load.end()

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from connectors.sender import Stopped
 from connectors.watermark import Watermark
 from hive.errors import SourceError
-from hive.reader.notification_log import mark_of_event
+from hive.events.row import row_mark
+from hive.reader import notification_log
 from hive.reader.snapshot import DatabaseSnapshot
 
 
@@ -57,3 +58,9 @@ class EndGate:
             is_there = mark_of_event(snapshot, event) == mark
         if not is_there:
             raise SourceError(f"the database has lost event {event}, which a load has seen")
+
+
+def mark_of_event(snapshot: DatabaseSnapshot, event: int) -> int:
+    """The mark of an event's row; 0 if the log has no such row, or several."""
+    rows = snapshot.rows(notification_log.rows_of_event(snapshot.metadata, event))
+    return row_mark(notification_log.row(*rows[0])) if len(rows) == 1 else 0

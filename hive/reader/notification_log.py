@@ -11,9 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from hive.errors import SourceError
-from hive.events.row import NotificationRow, row_mark
+from hive.events.row import NotificationRow
 from hive.listener import UNLOGGED_TRANSACTION_TYPES
-from hive.reader.snapshot import DatabaseSnapshot
 
 NEW, CHECKED, CURRENT = 0, 1, 2
 """The first column of a poll's rows: a new event, the event to check, or the next event id."""
@@ -123,11 +122,10 @@ def tail(tables: sa.MetaData, rows_max: int, with_message: Sequence[str]) -> sa.
     )
 
 
-def mark_of_event(snapshot: DatabaseSnapshot, event: int) -> int:
-    """The mark of an event's row; 0 if the log has no such row, or several."""
-    log = _log(snapshot.metadata)
-    rows = snapshot.rows(sa.select(*_thin(log)).where(log.EVENT_ID == event).limit(2))
-    return row_mark(row(*rows[0])) if len(rows) == 1 else 0
+def rows_of_event(tables: sa.MetaData, event: int) -> sa.Select[Any]:
+    """The row of an event without its message; two at most if it has several."""
+    log = _log(tables)
+    return sa.select(*_thin(log)).where(log.EVENT_ID == event).limit(2)
 
 
 def period(tables: sa.MetaData, events_max: int) -> sa.Select[Any]:

@@ -108,11 +108,12 @@ class Resolver:
             judged, latest = await self._judge(read, requirement, latest_read, rival)
             if first_miss(judged) is not None or not judged:
                 return settle(self._views, read, requirement, judged)
-            is_long = self._is_long(read)
-            served = self._look(read, requirement, latest, own=True) if is_long else judged
-            miss = first_miss(served)
-            if miss is not None:
-                return Miss(miss.verdict.reason, miss)
+            is_long, served = self._is_long(read), judged
+            if is_long:
+                served = self._look(read, requirement, latest, own=True)
+                miss = first_miss(served)
+                if miss is not None:
+                    return Miss(miss.verdict.reason, miss)
             if latest is not None and requirement.latest and not requirement.max_age_ms:
                 why = await self._why_unconfirmed(highest(served), latest)
                 if why is not None:

@@ -209,7 +209,8 @@ def site(request: pytest.FixtureRequest, new_database: Callable[[], str]) -> Ite
 def _no_secret_is_logged(site: Site) -> Iterator[None]:
     yield
     logs = logs_in(site.up.folder / "logs")
-    assert any("listening for Thrift" in text for text in logs.values())
+    over = " over HTTP" if site.kind == "JWT" else ""
+    assert any(f"listening for Thrift{over}" in text for text in logs.values())
     assert_untold(site.behind.secrets, {**logs, "what is printed": site.up.output})
 
 
