@@ -10,7 +10,7 @@ BY_FILE := --dist loadfile --no-loadscope-reorder
 # test-more, each runner has metastores and a Spark of its own.
 AT_ONCE := -n 3 $(BY_FILE)
 MORE_AT_ONCE := -n 2 $(BY_FILE)
-MORE := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins
+MORE := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins or seeds
 ON_SERVICES := tests/containers/test_services.py
 USUAL := not (torture or containers or luck or $(MORE))
 
@@ -39,7 +39,7 @@ mutants: setup ## Change the code that decides, here and there, and see whether 
 	@scripts/mutants $(foreach name,$(MUTANTS),'$(name)')
 
 .PHONY: test-more
-test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos
+test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos, new seeds
 	@$(PYTEST) $(MORE_AT_ONCE) -m "not (torture or containers or luck) and ($(MORE))"
 
 .PHONY: test-luck

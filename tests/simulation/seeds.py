@@ -1,6 +1,7 @@
 """Runs many seeds; one that fails is shrunk and told."""
 
 import itertools
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,19 @@ SHRINK_S: Final = 30.0
 
 def new_seed() -> str:
     return f"{SystemRandom().getrandbits(40):x}"
+
+
+def commits_seed() -> str:
+    """The seed that the checked-out commit gives, so that each change is tried by seeds of its own
+    that whoever makes it can try before; outside of a checkout, a new one.
+    """
+    try:
+        asked = subprocess.run(
+            ["git", "rev-parse", "--short=10", "HEAD"], capture_output=True, check=True, text=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return new_seed()
+    return asked.stdout.strip()
 
 
 def seeds_of(first: str) -> Iterator[str]:

@@ -10,12 +10,13 @@ from typing import Final
 import pytest
 
 from tests.simulation.bugs import BUGS, put_back
-from tests.simulation.seeds import SEED, new_seed, seeds_of, try_seeds, until
+from tests.simulation.seeds import SEED, commits_seed, new_seed, seeds_of, try_seeds, until
 from tests.support.summary import Say
 
 SECONDS: Final = "SIMULATION_SECONDS"
 SEEDS: Final = 30
-"""How many seeds every run of the tests repeats; new ones are left to CI."""
+"""How many seeds every run of the tests repeats."""
+MINUTES_S: Final = 180.0
 FAILED: Final = "simulation/failed"
 """Where pytest's cache keeps the seeds that failed: they are the first to be tried again."""
 
@@ -26,9 +27,9 @@ def test_seeds() -> None:
     print(try_seeds([os.environ[SEED]] if SEED in os.environ else islice(seeds_of("tests"), SEEDS)))
 
 
-def _try_new_seeds(config: pytest.Config, say: Say, seconds: float) -> None:
+def _try_new_seeds(config: pytest.Config, say: Say, first: str, seconds: float) -> None:
     assert config.cache is not None
-    failed, first = config.cache.get(FAILED, []), new_seed()
+    failed = config.cache.get(FAILED, [])
     section = "new seeds of the simulation"
     say(section, f"the first is {first}")
     seeds = chain(failed, until(seconds, seeds_of(first)))
@@ -36,16 +37,22 @@ def _try_new_seeds(config: pytest.Config, say: Say, seconds: float) -> None:
     config.cache.set(FAILED, [])
 
 
+@pytest.mark.seeds
+@pytest.mark.timeout(900)
+def test_seeds_of_the_commit(request: pytest.FixtureRequest, say: Say) -> None:
+    _try_new_seeds(request.config, say, commits_seed(), MINUTES_S)
+
+
 @pytest.mark.luck
 @pytest.mark.timeout(900)
 def test_new_seeds(request: pytest.FixtureRequest, say: Say) -> None:
-    _try_new_seeds(request.config, say, 180.0)
+    _try_new_seeds(request.config, say, new_seed(), MINUTES_S)
 
 
 @pytest.mark.torture
 @pytest.mark.timeout(0)
 def test_new_seeds_for_long(request: pytest.FixtureRequest, say: Say) -> None:
-    _try_new_seeds(request.config, say, float(os.environ.get(SECONDS, "3600")))
+    _try_new_seeds(request.config, say, new_seed(), float(os.environ.get(SECONDS, "3600")))
 
 
 def test_failing_seed_is_told_and_named() -> None:
