@@ -26,12 +26,12 @@ def commits_seed() -> str:
     that whoever makes it can try before; outside of a checkout, a new one.
     """
     try:
-        asked = subprocess.run(
+        revision = subprocess.run(
             ["git", "rev-parse", "--short=10", "HEAD"], capture_output=True, check=True, text=True
         )
     except (OSError, subprocess.CalledProcessError):
         return new_seed()
-    return asked.stdout.strip()
+    return revision.stdout.strip()
 
 
 def seeds_of(first: str) -> Iterator[str]:
