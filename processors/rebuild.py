@@ -10,6 +10,7 @@ from queue import Empty
 from typing import Final, NamedTuple
 
 from processors.directory import WorkerDirectory
+from processors.freed_memory import limit_freed_memory
 from processors.replay import Progress, rebuild
 from state.store import MemoryBudget, Position
 from state.topic import Topic
@@ -94,6 +95,7 @@ _process: _Process | None = None
 
 def _set_up(path: Path, memory_bytes: int, reports: "Queue[Progress]") -> None:
     global _process
+    limit_freed_memory()
     _process = _Process(WorkerDirectory(path), MemoryBudget(memory_bytes), reports)
 
 

@@ -23,7 +23,7 @@ from metatide.worker.from_images import ImagedShard, ImagedShards
 from metatide.worker.shards import open_primary, read_settings, tls
 from processors.directory import WorkerDirectory
 from processors.fold import Signal
-from processors.freed_memory import map_large_blocks
+from processors.freed_memory import limit_freed_memory
 from processors.metrics import Metrics
 from processors.signals import Signals
 from query_api.backend import Backend
@@ -63,7 +63,7 @@ def command(effective: Effective, from_images: bool, every_s: float) -> None:
         raise InputError("give the place of the images (--images URL)")
     logging.getLogger().setLevel(logging.CRITICAL)
     logs.configure(config.log)
-    map_large_blocks()
+    limit_freed_memory()
     directory = WorkerDirectory(open_data_folder(config) / "served")
     # The database answers what isn't in an image.
     database_url(config)

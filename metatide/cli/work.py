@@ -23,7 +23,7 @@ from metatide.tracing import traced
 from metatide.worker.application import worker_application
 from metatide.worker.shards import tls
 from processors.directory import worker_path
-from processors.freed_memory import map_large_blocks
+from processors.freed_memory import limit_freed_memory
 from processors.limits import Allowed
 from processors.worker import Worker, WorkerSettings
 from query_api.http import ReadServer
@@ -64,7 +64,7 @@ def command(effective: Effective) -> None:
     sys.setswitchinterval(_SWITCH_S)
     logging.getLogger().setLevel(logging.CRITICAL)
     logs.configure(config.log)
-    map_large_blocks()
+    limit_freed_memory()
     open_data_folder(config)
     name = config.worker.name
     log.info(

@@ -12,7 +12,7 @@ from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION
 from metatide import logs
 from metatide.stack.machine import LOOPBACK, free_port
-from processors.freed_memory import map_large_blocks
+from processors.freed_memory import limit_freed_memory
 from query_api.backend import Backend
 from query_api.http import ReadServer, create_app
 from query_api.requirement import Consistency, Defaults
@@ -76,5 +76,5 @@ async def main() -> None:
 
 if __name__ == "__main__":
     logs.configure()
-    map_large_blocks()
+    limit_freed_memory()
     uvloop.run(main())
