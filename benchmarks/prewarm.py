@@ -19,16 +19,14 @@ import sqlalchemy as sa
 
 from connectors import topic_admin
 from connectors.loads.loader import WORKERS, Loader
-from metatide.demo.bulk import fill
 from metatide.demo.options import Size
-from metatide.demo.store import Store
-from metatide.demo.workload import Style, Workload
 from metatide.garbage_collection import collect_seldom
 from metatide.stack.database import make_engine
 from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch
 from state.topic import Topic
+from tests.metatide.demo.workload_runs import filled_store
 from tests.support import kafka, postgres
 from tests.support.processes import open_folder, running
 
@@ -75,9 +73,7 @@ def main() -> None:
 
 
 def filled(url: str, size: Size) -> None:
-    store = Store(url)
-    for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
-        pass
+    store = filled_store(url, size)
     with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(sa.text("ANALYZE"))
     store.engine.dispose()

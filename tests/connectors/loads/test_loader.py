@@ -22,10 +22,8 @@ from connectors.watermark import Watermark
 from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
-from metatide.demo.bulk import fill
 from metatide.demo.options import Size
 from metatide.demo.store import Store
-from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
 from state.records import LoadBegin, LoadEnd, LoadRows, Reread, Scope, ScopeKind, Skip
 from state.records.signals import Ask, encode_signal, signal_key, signals_topic
@@ -34,22 +32,15 @@ from state.topic.client import topic_bounds
 from tests.connectors.connector_runs import read
 from tests.connectors.loads.load_topic import Topic as Folded
 from tests.connectors.loads.load_topic import contents
+from tests.metatide.demo.workload_runs import filled_store
 
 SHARDS = 3
 PATIENCE_S = 60
 
 
-def filled(url: str, size: Size) -> Store:
-    """A store with objects that no event tells of."""
-    store = Store(url)
-    for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
-        pass
-    return store
-
-
 @pytest.fixture(scope="module")
 def store(new_metastore_database: Callable[[], str]) -> Iterator[Store]:
-    store = filled(
+    store = filled_store(
         new_metastore_database(), Size(tables=30, partitions=3_000, storage_descriptors=9)
     )
     yield store
@@ -131,7 +122,9 @@ def test_a_name_that_the_database_cant_compare_is_given_up_and_nothing_is_writte
 def test_a_table_that_cant_be_read_keeps_no_other_from_being_loaded(
     new_metastore_database: Callable[[], str], events: Topic
 ) -> None:
-    store = filled(new_metastore_database(), Size(tables=6, partitions=30, storage_descriptors=3))
+    store = filled_store(
+        new_metastore_database(), Size(tables=6, partitions=30, storage_descriptors=3)
+    )
     database = Database(store.engine, store.schema)
     whole = set(scopes(database))
     with store.engine.begin() as connection:
@@ -180,7 +173,9 @@ def test_a_load_that_fails_as_none_should_keeps_no_other_from_being_loaded(
 def test_a_load_ends_once_the_events_that_it_has_seen_are_published(
     new_metastore_database: Callable[[], str], events: Topic, kind: ScopeKind
 ) -> None:
-    store = filled(new_metastore_database(), Size(tables=1, partitions=1, storage_descriptors=1))
+    store = filled_store(
+        new_metastore_database(), Size(tables=1, partitions=1, storage_descriptors=1)
+    )
     database = Database(store.engine, store.schema)
     log, sequence = (
         store.metadata.tables[name] for name in ("NOTIFICATION_LOG", "NOTIFICATION_SEQUENCE")

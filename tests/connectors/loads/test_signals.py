@@ -14,10 +14,8 @@ from connectors.loads.batch import Database
 from connectors.loads.loader import Loader
 from connectors.sql_source import SqlSource
 from hive.names import TableName
-from metatide.demo.bulk import fill
 from metatide.demo.options import Size
 from metatide.demo.store import Store
-from metatide.demo.workload import Style, Workload
 from processors.signals import why_cold
 from processors.worker import Worker
 from state.loads import Cold
@@ -36,10 +34,12 @@ from state.shard_reader import ShardReader
 from state.topic import Topic, TopicClient
 from tests.connectors.connector_runs import new_topic, read
 from tests.connectors.loads.test_loader import scopes
+from tests.metatide.demo.workload_runs import filled_store
 from tests.processors.worker.in_process import until, working
 from tests.support.topics import delete_before, write
 
 SHARDS = 2
+FEW = Size(tables=3, partitions=30, storage_descriptors=3)
 
 
 @contextmanager
@@ -111,10 +111,7 @@ def records(events: Topic) -> list[AnyRecord]:
 async def test_what_a_worker_misses_becomes_warm(
     new_metastore_database: Callable[[], str], kafka_broker: str, tmp_path: Path
 ) -> None:
-    store, events = Store(new_metastore_database()), new_topic(kafka_broker, SHARDS)
-    size = Size(tables=3, partitions=30, storage_descriptors=3)
-    for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
-        pass
+    store, events = filled_store(new_metastore_database(), FEW), new_topic(kafka_broker, SHARDS)
     wanted, other, *_ = (
         one.name
         for one in scopes(Database(store.engine, store.schema))
@@ -159,10 +156,7 @@ async def test_an_order_that_fails_as_none_should_keeps_no_load_from_coming(
 async def test_a_gap_that_a_forged_record_claims_is_loaded_in_vain_until_an_epoch_begins(
     new_metastore_database: Callable[[], str], kafka_broker: str, tmp_path: Path
 ) -> None:
-    store, events = Store(new_metastore_database()), new_topic(kafka_broker, SHARDS)
-    size = Size(tables=3, partitions=30, storage_descriptors=3)
-    for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
-        pass
+    store, events = filled_store(new_metastore_database(), FEW), new_topic(kafka_broker, SHARDS)
     wanted = next(
         scope.name
         for scope in scopes(Database(store.engine, store.schema))

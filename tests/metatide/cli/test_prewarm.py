@@ -10,13 +10,11 @@ from click.testing import CliRunner
 
 from hive.errors import InputError, MachineError
 from metatide.cli import root
-from metatide.demo.bulk import fill
 from metatide.demo.options import Size
-from metatide.demo.store import Store
-from metatide.demo.workload import Style, Workload
 from state.records import LoadEnd, ScopeKind
 from state.topic import Topic
 from tests.connectors.connector_runs import read
+from tests.metatide.demo.workload_runs import filled_store
 from tests.support.processes import open_folder
 from tests.support.stacks import stack
 
@@ -24,11 +22,7 @@ from tests.support.stacks import stack
 @pytest.fixture
 def url(new_database: Callable[[], str]) -> str:
     url = new_database()
-    store = Store(url)
-    size = Size(tables=12, partitions=300, storage_descriptors=4)
-    for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
-        pass
-    store.engine.dispose()
+    filled_store(url, Size(tables=12, partitions=300, storage_descriptors=4)).engine.dispose()
     return url
 
 

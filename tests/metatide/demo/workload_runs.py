@@ -10,6 +10,7 @@ from sqlalchemy import Row, select
 
 from hive.events.envelope import open_message
 from hive.events.row import NotificationRow, row_from_json
+from metatide.demo.bulk import fill
 from metatide.demo.options import Limits, Release, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store
@@ -54,6 +55,14 @@ def write(
     pace.begin(workload.events)
     workload.run(writers, pace)
     return workload
+
+
+def filled_store(url: str, size: Size) -> Store:
+    """A store with objects that no event tells of."""
+    store = Store(url)
+    for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
+        pass
+    return store
 
 
 def rows(store: Store) -> list[Row[Any]]:
