@@ -1,5 +1,7 @@
 """Reads the constants of a filter."""
 
+import re
+from collections.abc import Sequence
 from typing import Final
 
 from hive.errors import FilterError
@@ -12,11 +14,34 @@ MAX_STRING: Final = 512
 """The most characters of a string; the metastore's database holds values of at most 256."""
 _LONG: Final = range(-(1 << 63), 1 << 63)
 _MAX_DIGITS: Final = 19
+_SPACE: Final = r"[ \r\n\t]*+"
+_PLAIN_STRING: Final = rf"'[^'\\]{{0,{MAX_STRING - 2}}}+'"
+_PLAIN_INTEGER: Final = rf"-?+\d{{1,{_MAX_DIGITS - 1}}}+"
 _DATED = {"DATE": day, "TIMESTAMP": moment}
 
 
-def read_constants(cursor: Cursor) -> list[Constant]:
-    """Reads a list in brackets."""
+def _list_of(constant: str) -> re.Pattern[str]:
+    item = f"{_SPACE}{constant}{_SPACE}"
+    return re.compile(rf"\({item}(?:,{item})*+\)", re.ASCII)
+
+
+_PLAIN_STRINGS: Final = _list_of(_PLAIN_STRING)
+_PLAIN_INTEGERS: Final = _list_of(_PLAIN_INTEGER)
+_STRING_OF_LIST: Final = re.compile("'([^']*+)'")
+_INTEGER_OF_LIST: Final = re.compile(_PLAIN_INTEGER, re.ASCII)
+
+
+def read_constants(cursor: Cursor) -> Sequence[Constant]:
+    """Reads a list in brackets.
+
+    Engines send thousands of plain constants, which would take ten times as long by tokens.
+    """
+    plain = cursor.take_text(_PLAIN_STRINGS)
+    if plain is not None:
+        return _STRING_OF_LIST.findall(plain)
+    plain = cursor.take_text(_PLAIN_INTEGERS)
+    if plain is not None:
+        return [int(digits) for digits in _INTEGER_OF_LIST.findall(plain)]
     cursor.want("(")
     constants = [read_constant(cursor)]
     while cursor.skip(","):

@@ -1,5 +1,6 @@
 """A position among the tokens of a filter."""
 
+import re
 from collections import deque
 from itertools import islice
 
@@ -32,6 +33,15 @@ class Cursor:
         token = self.next
         self._ahead.popleft()
         return token
+
+    def take_text(self, pattern: re.Pattern[str]) -> str | None:
+        """Takes all tokens of the text that the pattern matches from the next token on."""
+        match = pattern.match(self.text, self.next.place)
+        if match is None:
+            return None
+        self._ahead.clear()
+        self._rest = tokens(self.text, match.end())
+        return match[0]
 
     def skip(self, word: str) -> bool:
         """Takes the next token if it is this keyword or sign."""

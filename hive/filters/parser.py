@@ -185,7 +185,7 @@ class _Parser:
             raise self._cursor.error("the metastore knows no quoted key in STRUCT")
         return self._cursor.key()
 
-    def _struct(self, size: int) -> list[Constant]:
+    def _struct(self, size: int) -> Sequence[Constant]:
         cursor = self._cursor
         place = cursor.next.place
         cursor.skip("CONST")

@@ -69,13 +69,8 @@ class Meaning(NamedTuple):
     """The constant in the form in which values of this kind are compared."""
     name_test: Predicate | None
     """The test of the partition's name, if it can exclude more than a test of this key's value."""
-
-    @property
-    def is_one_text(self) -> bool:
-        """Whether exactly one spelling of the value passes."""
-        if self.operator is not Operator.EQ or self.kind is KeyType.DATE:
-            return False
-        return self.kind is KeyType.TEXT or self.name_test is None
+    is_one_text: bool
+    """Whether exactly one spelling of the value passes."""
 
     @property
     def orders_texts(self) -> bool:
@@ -97,14 +92,17 @@ class Meanings:
         self._positions: dict[str, int] = {}
         for position, key in enumerate(keys):
             self._positions.setdefault(key.name.lower(), position)
-        self._resolved: dict[Comparison, Meaning] = {}
+        # By identity, which holds as long as the comparison is held, too: to hash a comparison
+        # takes longer than to resolve it.
+        self._resolved: dict[int, tuple[Comparison, Meaning]] = {}
 
     def of(self, comparison: Comparison) -> Meaning:
         """Resolves a comparison; fails if the metastore couldn't evaluate it in SQL."""
-        resolved = self._resolved.get(comparison)
+        resolved = self._resolved.get(id(comparison))
         if resolved is None:
-            resolved = self._resolved[comparison] = self._resolve(comparison)
-        return resolved
+            resolved = comparison, self._resolve(comparison)
+            self._resolved[id(comparison)] = resolved
+        return resolved[1]
 
     def _resolve(self, comparison: Comparison) -> Meaning:
         key, operator, constant = comparison.key, comparison.operator, comparison.constant
@@ -125,7 +123,12 @@ class Meanings:
         is_spelled_so = operator is Operator.EQ and kind is KeyType.TEXT
         if text and operator in _EQUALITIES and not is_spelled_so:
             name_test = _name_test(self.keys, position, text, is_date=of_key is KeyType.DATE)
-        return Meaning(position, operator, kind, text, comparable, name_test)
+        is_one_text = (
+            operator is Operator.EQ
+            and kind is not KeyType.DATE
+            and (kind is KeyType.TEXT or name_test is None)
+        )
+        return Meaning(position, operator, kind, text, comparable, name_test, is_one_text)
 
 
 @lru_cache(1024)

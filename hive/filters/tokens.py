@@ -59,9 +59,8 @@ _TOKEN = re.compile(
 )
 
 
-def tokens(text: str) -> Iterator[Token]:
-    """The tokens in order, with an END at the end."""
-    place = 0
+def tokens(text: str, place: int = 0) -> Iterator[Token]:
+    """The tokens from a place on, in order, with an END at the end."""
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
