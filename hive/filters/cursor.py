@@ -18,21 +18,18 @@ class Cursor:
 
     @property
     def next(self) -> Token:
-        if not self._ahead:
-            self._ahead.append(next(self._rest))
-        return self._ahead[0]
+        return (self._ahead or self._look(1))[0]
 
     def words(self, count: int) -> list[str]:
         """The next keywords and signs, as `Token.word` has them; fewer at the end of the filter."""
         return [token.word for token in islice(self._look(count), count)]
 
     def at_key_in_brackets(self) -> bool:
-        return self.words(3) == ["(", "", ")"] and self._ahead[1].is_key
+        # Most conditions don't begin with a bracket, and to look ahead takes time.
+        return self.next.word == "(" and self.words(3) == ["(", "", ")"] and self._ahead[1].is_key
 
     def take(self) -> Token:
-        token = self.next
-        self._ahead.popleft()
-        return token
+        return (self._ahead or self._look(1)).popleft()
 
     def take_text(self, pattern: re.Pattern[str]) -> str | None:
         """Takes all tokens of the text that the pattern matches from the next token on."""
@@ -45,9 +42,10 @@ class Cursor:
 
     def skip(self, word: str) -> bool:
         """Takes the next token if it is this keyword or sign."""
-        if self.next.word != word:
+        ahead = self._ahead or self._look(1)
+        if ahead[0].word != word:
             return False
-        self._ahead.popleft()
+        ahead.popleft()
         return True
 
     def want(self, word: str) -> None:
@@ -69,6 +67,8 @@ class Cursor:
         return FilterError(self.text, self.next.place, advice)
 
     def _look(self, count: int) -> deque[Token]:
-        if len(self._ahead) < count:
-            self._ahead.extend(islice(self._rest, count - len(self._ahead)))
-        return self._ahead
+        """The next tokens, so many at least unless the filter ends."""
+        ahead = self._ahead
+        while len(ahead) < count and (token := next(self._rest, None)) is not None:
+            ahead.append(token)
+        return ahead

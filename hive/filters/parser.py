@@ -105,8 +105,12 @@ class _Parser:
         return negated(inner, self._cursor.text)
 
     def _opens_group(self) -> bool:
-        words = self._cursor.words(2)
-        return words[0] == "(" and words[1] != "STRUCT" and not self._cursor.at_key_in_brackets()
+        cursor = self._cursor
+        return (
+            cursor.next.word == "("
+            and cursor.words(2) != ["(", "STRUCT"]
+            and not cursor.at_key_in_brackets()
+        )
 
     def _condition(self) -> Expression:
         cursor = self._cursor
@@ -126,9 +130,10 @@ class _Parser:
     def _of_key(self) -> Expression:
         cursor = self._cursor
         key = cursor.take()
-        if cursor.next.word == "IN":
+        word = cursor.next.word
+        if word == "IN":
             raise cursor.error(f"write the key before IN in brackets: ({key.text}) IN (…)")
-        if cursor.next.word in ("BETWEEN", "NOT"):
+        if word in ("BETWEEN", "NOT"):
             return self._between(key)
         operator = self._operator()
         return self._comparison(key, operator, read_constant(cursor), key.place)
@@ -222,9 +227,10 @@ class _Parser:
         raise self._cursor.expected("TRUE or FALSE")
 
     def _operator(self) -> Operator:
-        if self._cursor.next.word == "<=>":
+        word = self._cursor.next.word
+        if word == "<=>":
             raise self._cursor.error("the metastore evaluates no <=>; write =")
-        operator = _OPERATORS.get(self._cursor.next.word)
+        operator = _OPERATORS.get(word)
         if operator is None:
             raise self._cursor.expected("an operator")
         self._cursor.take()

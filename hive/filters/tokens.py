@@ -28,11 +28,8 @@ class Token(NamedTuple):
     kind: TokenKind
     text: str
     place: int
-
-    @property
-    def word(self) -> str:
-        """The keyword or sign; empty for names and constants, whatever they spell."""
-        return self.text if self.kind in (TokenKind.WORD, TokenKind.SIGN) else ""
+    word: str = ""
+    """The keyword or sign; empty for names and constants, whatever they spell."""
 
     @property
     def is_key(self) -> bool:
@@ -44,36 +41,43 @@ _KEYWORDS = frozenset(
     | {"STRUCT", "CONST", "DATE", "TIMESTAMP"}
 )
 
-# A string or a name matches in one way only, so possessive quantifiers don't look for others.
+# Spaces, strings and names match in one way only, so possessive quantifiers don't look for others.
+_SPACES = re.compile(r"[ \r\n\t]*+")
 _TOKEN = re.compile(
     r"""
-    (?P<TIMESTAMP> \d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d )
-  | (?P<DATE> \d{4}-\d\d-\d\d )
-  | (?P<WORD> \w++ )
-  | (?P<STRING> ' (?: [^'\\] | \\. )*+ ' | " (?: [^"\\] | \\. )*+ " )
-  | (?P<QUOTED_NAME> ` (?: [^`] | `` )*+ ` )
-  | (?P<SIGN> <=> | <= | <> | >= | == | != | [(),=<>-] )
-  | (?P<SPACE> [ \r\n\t]++ )
+    [ \r\n\t]*+
+    (?: (?P<TIMESTAMP> \d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d )
+      | (?P<DATE> \d{4}-\d\d-\d\d )
+      | (?P<WORD> \w++ )
+      | (?P<STRING> ' (?: [^'\\] | \\. )*+ ' | " (?: [^"\\] | \\. )*+ " )
+      | (?P<QUOTED_NAME> ` (?: [^`] | `` )*+ ` )
+      | (?P<SIGN> <=> | <= | <> | >= | == | != | [(),=<>-] )
+    )
     """,
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
+_CONSTANTS = {kind.name: kind for kind in (TokenKind.STRING, TokenKind.DATE, TokenKind.TIMESTAMP)}
 
 
 def tokens(text: str, place: int = 0) -> Iterator[Token]:
     """The tokens from a place on, in order, with an END at the end."""
-    while place < len(text):
-        match = _TOKEN.match(text, place)
-        if match is None:
-            raise FilterError(text, place, _unknown(text[place]))
-        assert match.lastgroup
-        if match.lastgroup == "WORD":
-            yield _word(match[0], place)
-        elif match.lastgroup == "QUOTED_NAME":
-            yield Token(TokenKind.QUOTED_NAME, match[0][1:-1].replace("``", "`").lower(), place)
-        elif match.lastgroup != "SPACE":
-            yield Token(TokenKind[match.lastgroup], match[0], place)
-        place = match.end()
-    yield Token(TokenKind.END, "", place)
+    while (match := _TOKEN.match(text, place)) is not None:
+        group = match.lastgroup
+        assert group
+        token, begin, place = match[group], match.start(group), match.end()
+        if group == "WORD":
+            yield _word(token, begin)
+        elif group == "SIGN":
+            yield Token(TokenKind.SIGN, token, begin, token)
+        elif group == "QUOTED_NAME":
+            yield Token(TokenKind.QUOTED_NAME, token[1:-1].replace("``", "`").lower(), begin)
+        else:
+            yield Token(_CONSTANTS[group], token, begin)
+    spaces = _SPACES.match(text, place)
+    assert spaces
+    if spaces.end() < len(text):
+        raise FilterError(text, spaces.end(), _unknown(text[spaces.end()]))
+    yield Token(TokenKind.END, "", len(text))
 
 
 def _word(word: str, place: int) -> Token:
@@ -81,7 +85,7 @@ def _word(word: str, place: int) -> Token:
         return Token(TokenKind.INTEGER, word, place)
     keyword = word.upper()
     if keyword in _KEYWORDS:
-        return Token(TokenKind.WORD, keyword, place)
+        return Token(TokenKind.WORD, keyword, place, keyword)
     return Token(TokenKind.NAME, word.lower(), place)
 
 
