@@ -34,7 +34,7 @@ _INTEGER_OF_LIST: Final = re.compile(_PLAIN_INTEGER, re.ASCII)
 def read_constants(cursor: Cursor) -> Sequence[Constant]:
     """Reads a list in brackets.
 
-    Engines send thousands of plain constants, which would take ten times as long by tokens.
+    Engines send thousands of plain constants, which take fifteen times as long by tokens.
     """
     plain = cursor.take_text(_PLAIN_STRINGS)
     if plain is not None:

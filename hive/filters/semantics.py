@@ -92,8 +92,8 @@ class Meanings:
         self._positions: dict[str, int] = {}
         for position, key in enumerate(keys):
             self._positions.setdefault(key.name.lower(), position)
-        # By identity, which holds as long as the comparison is held, too: to hash a comparison
-        # takes longer than to resolve it.
+        # By identity, which holds as long as the comparison is held, too: each is looked for three
+        # times, and Python's own hash of its operator takes longer than the search.
         self._resolved: dict[int, tuple[Comparison, Meaning]] = {}
 
     def of(self, comparison: Comparison) -> Meaning:
