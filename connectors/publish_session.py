@@ -125,7 +125,7 @@ class PublishSession:
         self._report_transactions()
         if self._sent_at is None and self._publisher.unacknowledged:
             self._sent_at = looked_at
-        if self.position < poll.current and self.position > before:
+        if self.position < poll.current and self.position > before and not self._flush_is_due:
             # When the connector is far behind, the next rows are read while these are being sent.
             self._publisher.serve()
         else:
@@ -140,6 +140,12 @@ class PublishSession:
         complete = self._publisher.complete_to == poll.current
         self._is_calm = complete and self._open is None
         return self.position > before
+
+    @property
+    def _flush_is_due(self) -> bool:
+        """Whether more reading would count as a delay of the brokers."""
+        sent_at, patience_s = self._sent_at, self._pace.acknowledged_s_max
+        return sent_at is not None and time.monotonic() - sent_at > patience_s / 4
 
     def _flush(self) -> None:
         self._publisher.flush()

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from connectors import publisher, tails, topic_records
 from connectors.headers import RecordHeaders, RecordKind
 from connectors.publisher import Publisher
 from connectors.settings import Pace
+from connectors.source import Poll
 from connectors.sql_source import SqlSource
 from hive.events.decode import decode
 from hive.events.event_types import CommitTransaction, Event
@@ -224,6 +226,29 @@ def test_what_brokers_took_late_is_compared_with_the_log(
         log.write(4)
         connector.until(lambda: tails.find(topic).epoch == 1)
         assert connector.value("faults_total", kind="history") == 1
+
+
+def test_a_long_way_behind_is_no_delay_of_the_brokers(
+    log: Log, topic: Topic, said: LogCapture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pace = replace(QUICK, acknowledged_s_max=2.0)
+    poll = SqlSource.poll
+
+    def poll_slowly(source: SqlSource, *places: int) -> Poll:
+        time.sleep(0.1)
+        return poll(source, *places)
+
+    monkeypatch.setattr(SqlSource, "poll", poll_slowly)
+    log.write(1)
+    with connecting(SqlSource(log.engine, rows_max=1), topic, pace) as connector:
+        connector.until_position(1)
+        # A new broker may take long for the first record of a producer.
+        said.entries.clear()
+        log.write(*range(2, 42))
+        connector.until_position(41)
+        log.write(42)
+        connector.until_position(42)
+    assert [line for line in said.entries if "slow" in line["event"]] == []
 
 
 def test_a_row_that_is_gone_among_others_begins_an_epoch(log: Log, topic: Topic) -> None:
