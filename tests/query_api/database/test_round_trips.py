@@ -1,5 +1,6 @@
 """How often a read waits for the database, which may be far away, and by which connections."""
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -64,21 +65,25 @@ def create_schema(url: str) -> None:
 
 
 def kill_others(engine: sa.Engine) -> None:
-    """Ends all connections to the database but one of the engine's own."""
+    """Ends all connections to the database but one of the engine's own; returns when they are
+    gone."""
+    if engine.dialect.name == "postgresql":
+        kill = "SELECT pg_terminate_backend({})"
+        others = (
+            "SELECT pid FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    else:
+        kill = "KILL {}"
+        others = (
+            "SELECT ID FROM information_schema.PROCESSLIST"
+            " WHERE DB = DATABASE() AND ID <> CONNECTION_ID()"
+        )
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        if engine.dialect.name == "postgresql":
-            statement = (
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
-            connection.execute(sa.text(statement))
-        else:
-            others = (
-                "SELECT ID FROM information_schema.PROCESSLIST"
-                " WHERE DB = DATABASE() AND ID <> CONNECTION_ID()"
-            )
-            for (other,) in connection.execute(sa.text(others)).all():
-                connection.execute(sa.text(f"KILL {int(other)}"))
+        for (other,) in connection.execute(sa.text(others)).all():
+            connection.execute(sa.text(kill.format(int(other))))
+        while connection.execute(sa.text(others)).all():
+            time.sleep(0.01)
 
 
 @pytest.fixture(
