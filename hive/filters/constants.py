@@ -7,21 +7,20 @@ from typing import Final
 from hive.errors import FilterError
 from hive.filters.cursor import Cursor
 from hive.filters.expressions import Constant
-from hive.filters.tokens import TokenKind
+from hive.filters.tokens import SPACES, TokenKind
 from hive.filters.values import day, moment
 
 MAX_STRING: Final = 512
 """The most characters of a string; the metastore's database holds values of at most 256."""
 _LONG: Final = range(-(1 << 63), 1 << 63)
 _MAX_DIGITS: Final = 19
-_SPACE: Final = r"[ \r\n\t]*+"
 _PLAIN_STRING: Final = rf"'[^'\\]{{0,{MAX_STRING - 2}}}+'"
 _PLAIN_INTEGER: Final = rf"-?+\d{{1,{_MAX_DIGITS - 1}}}+"
 _DATED = {"DATE": day, "TIMESTAMP": moment}
 
 
 def _list_of(constant: str) -> re.Pattern[str]:
-    item = f"{_SPACE}{constant}{_SPACE}"
+    item = f"{SPACES}{constant}{SPACES}"
     return re.compile(rf"\({item}(?:,{item})*+\)", re.ASCII)
 
 

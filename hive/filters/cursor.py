@@ -18,7 +18,7 @@ class Cursor:
 
     @property
     def next(self) -> Token:
-        return (self._ahead or self._look(1))[0]
+        return self._look(1)[0]
 
     def words(self, count: int) -> list[str]:
         """The next keywords and signs, as `Token.word` has them; fewer at the end of the filter."""
@@ -29,7 +29,7 @@ class Cursor:
         return self.next.word == "(" and self.words(3) == ["(", "", ")"] and self._ahead[1].is_key
 
     def take(self) -> Token:
-        return (self._ahead or self._look(1)).popleft()
+        return self._look(1).popleft()
 
     def take_text(self, pattern: re.Pattern[str]) -> str | None:
         """Takes all tokens of the text that the pattern matches from the next token on."""
@@ -42,7 +42,7 @@ class Cursor:
 
     def skip(self, word: str) -> bool:
         """Takes the next token if it is this keyword or sign."""
-        ahead = self._ahead or self._look(1)
+        ahead = self._look(1)
         if ahead[0].word != word:
             return False
         ahead.popleft()

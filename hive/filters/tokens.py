@@ -42,10 +42,11 @@ _KEYWORDS = frozenset(
 )
 
 # Spaces, strings and names match in one way only, so possessive quantifiers don't look for others.
-_SPACES = re.compile(r"[ \r\n\t]*+")
+SPACES = r"[ \r\n\t]*+"
+_SPACES = re.compile(SPACES)
 _TOKEN = re.compile(
-    r"""
-    [ \r\n\t]*+
+    SPACES
+    + r"""
     (?: (?P<TIMESTAMP> \d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d )
       | (?P<DATE> \d{4}-\d\d-\d\d )
       | (?P<WORD> \w++ )
