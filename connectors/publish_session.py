@@ -72,6 +72,8 @@ class PublishSession:
         """The last event of the database at the last poll."""
         self._hash: bytes | None = None
         self._mark = 0
+        self._marks: dict[int, int] = {}
+        """Of the rows that were published since the watermark rose."""
         self._known = tails.known
         self._loaded = tails.loaded
         self._unchecked = tails.published
@@ -153,7 +155,8 @@ class PublishSession:
         if sent_at is not None and time.monotonic() - sent_at > self._pace.acknowledged_s_max:
             self.was_kept_waiting = True
         else:
-            self._watermark.rise(self._publisher.epoch, self._publisher.complete_to)
+            self._watermark.rise(self._publisher.epoch, self._publisher.complete_to, self._marks)
+            self._marks = {}
 
     def _check(self, poll: Poll) -> None:
         other = published_history.check(poll, self._known, self._loaded)
@@ -215,6 +218,8 @@ class PublishSession:
             taken = self._publisher.event(event_id, types, row_hash, mark, routed)
             assert taken, "to say that an event can't be read takes a few bytes"
         self.position, self._hash, self._mark = event_id, row_hash, mark
+        if mark:
+            self._marks[event_id] = mark
         if event_id > self._known.event_id:
             self._known = PublishedEvent(event_id, row_hash)
 

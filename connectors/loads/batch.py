@@ -133,7 +133,7 @@ def _look_up(database: Database, scopes: Iterable[Scope]) -> None:
     columns = tuple_(dbs.c.CTLG_NAME, dbs.c.NAME, tbls.c.TBL_NAME)
     joined = tbls.join(dbs, tbls.c.DB_ID == dbs.c.DB_ID)
     statement = select(tbls.c.TBL_ID).select_from(joined).where(columns.in_(names))
-    with database.engine.connect() as connection:
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(statement).all()
 
 

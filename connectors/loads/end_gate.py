@@ -44,19 +44,26 @@ class EndGate:
     def see(self, snapshot: DatabaseSnapshot) -> None:
         """Notes what the snapshot of the loads has seen."""
         event = snapshot.position
-        if event > self._published:
+        if event > self._published or self._watermark.mark(self._epoch, event) is not None:
             self._seen = _Seen(event, mark_of_event(snapshot, event))
 
     def wait(self) -> None:
-        """Returns when all that was seen is published, and the database still has it."""
+        """Returns when all that was seen is published."""
         if self._seen is None:
             return
         event, mark = self._seen
         if not self._watermark.wait(self._epoch, event, self._going_on):
             raise Stopped
-        with self._open_snapshot() as snapshot:
-            is_there = mark_of_event(snapshot, event) == mark
-        if not is_there:
+        published = self._watermark.mark(self._epoch, event)
+        if published is not None and mark:
+            is_same = published == mark
+        elif event > self._published:
+            with self._open_snapshot() as snapshot:
+                is_same = mark_of_event(snapshot, event) == mark
+        else:
+            # The cleaner has deleted the row since it was published.
+            return
+        if not is_same:
             raise SourceError(f"the database has lost event {event}, which a load has seen")
 
 

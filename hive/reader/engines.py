@@ -1,5 +1,6 @@
 """Engines for plain URLs of the metastore's database, with the drivers that Metatide includes."""
 
+import select
 from typing import Any, Final, Self
 
 import psycopg
@@ -31,6 +32,33 @@ def open_engine(url: str | sa.URL, **pool: Any) -> sa.Engine:
         _ask_for_password(engine, login)
     prepare_sessions(engine)
     return engine
+
+
+def pooled_engine(url: str | sa.URL, connections: int, **pool: Any) -> sa.Engine:
+    """An engine that keeps up to so many connections, and replaces those that the server closed."""
+    engine = open_engine(
+        url, pool_size=connections, max_overflow=0, pool_timeout=CONNECT_TIMEOUT_S, **pool
+    )
+
+    @sa.event.listens_for(engine, "checkout")
+    def require_alive(connection: Any, _: object, __: object) -> None:
+        # To ask the server each time would be a round trip for each read.
+        if _has_input(connection):
+            try:
+                engine.dialect.do_ping(connection)
+            except engine.dialect.loaded_dbapi.Error as error:
+                raise sa.exc.DisconnectionError(str(error)) from error
+
+    return engine
+
+
+def _has_input(connection: Any) -> bool:
+    """Whether the server has sent something that nobody asked for, as it does when it ends."""
+    poll = select.poll()
+    # PyMySQL has no other name for its socket.
+    socket = connection if hasattr(connection, "fileno") else connection._sock  # noqa: SLF001
+    poll.register(socket, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class _LastAnswer(psycopg.Cursor[Any]):

@@ -13,7 +13,7 @@ import structlog
 from connectors import health
 from connectors.connector import Connector, Status
 from connectors.heart import Heart
-from connectors.loads.loader import Loader
+from connectors.loads.loader import Loader, loads_engine
 from connectors.loads.metrics import LoadMetrics
 from connectors.metrics import Metrics
 from connectors.settings import Pace
@@ -74,9 +74,8 @@ def _run(config: Config, url: str, events: Topic, tracing: "Tracing | None") -> 
     status, metrics = Status(), Metrics()
     process_metrics(metrics.registry)
     watermark = Watermark()
-    loader = Loader(
-        make_engine(url), events, metrics=LoadMetrics(metrics.registry), watermark=watermark
-    )
+    engine = loads_engine(url)
+    loader = Loader(engine, events, metrics=LoadMetrics(metrics.registry), watermark=watermark)
     connector = Connector(
         SqlSource(make_engine(url)),
         events,
@@ -106,6 +105,7 @@ def _run(config: Config, url: str, events: Topic, tracing: "Tracing | None") -> 
         finally:
             heart.stop()
             loader.stop()
+            engine.dispose()
             log.info("a connector ended", name=config.connect.name)
 
 

@@ -2,7 +2,7 @@
 
 import threading
 
-from connectors.watermark import Watermark
+from connectors.watermark import MARKS_MAX, Watermark
 
 
 def test_only_events_of_the_present_epoch_are_published() -> None:
@@ -42,3 +42,14 @@ def test_who_is_told_to_stop_waits_no_longer() -> None:
     watermark = Watermark()
     assert not watermark.wait(0, 1, lambda: False)
     assert watermark.wanted == 0
+
+
+def test_marks_are_of_the_present_epoch_and_the_latest_events() -> None:
+    watermark = Watermark()
+    watermark.rise(0, 2, {1: 10, 2: 20})
+    assert [watermark.mark(0, event) for event in (1, 2, 3)] == [10, 20, None]
+    assert watermark.mark(1, 1) is None
+    watermark.rise(0, MARKS_MAX + 1, dict.fromkeys(range(3, MARKS_MAX + 2), 1))
+    assert [watermark.mark(0, event) for event in (1, 2)] == [None, 20]
+    watermark.rise(1, 2)
+    assert watermark.mark(1, 2) is None

@@ -14,7 +14,7 @@ from connectors.headers import RecordHeaders, RecordKind
 from connectors.loads import batch
 from connectors.loads.batch import Database, Read
 from connectors.loads.finished_loads import ended_scopes
-from connectors.loads.loader import Loader
+from connectors.loads.loader import WORKERS, Loader, loads_engine
 from connectors.loads.plan import everything
 from connectors.loads.sink import Sink
 from connectors.publisher import write_now
@@ -204,6 +204,21 @@ def test_a_load_ends_once_the_events_that_it_has_seen_are_published(
     if isinstance(end, LoadEnd):
         assert end.load not in begun
     store.engine.dispose()
+
+
+def test_its_threads_keep_their_connections(store: Store, events: Topic) -> None:
+    engine, logins = loads_engine(store.engine.url.render_as_string(hide_password=False)), 0
+
+    @sa.event.listens_for(engine, "connect")
+    def count(*_: object) -> None:
+        nonlocal logins
+        logins += 1
+
+    loader = Loader(engine, events)
+    assert len(loader.plan()) > 10
+    run(loader)
+    assert 1 <= logins <= WORKERS + 1
+    engine.dispose()
 
 
 def test_what_is_in_the_topic_folds_to_all_there_is(database: Database, events: Topic) -> None:

@@ -1,0 +1,79 @@
+"""Which loads may end."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple, cast
+
+import pytest
+
+from connectors.loads import end_gate
+from connectors.loads.end_gate import EndGate
+from connectors.watermark import Watermark
+from hive.errors import SourceError
+from hive.reader.snapshot import DatabaseSnapshot
+
+
+class Moment(NamedTuple):
+    """What a snapshot shows of the log."""
+
+    position: int
+    marks: Mapping[int, int]
+
+
+@pytest.fixture(autouse=True)
+def _marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def mark_of_event(snapshot: Any, event: int) -> int:
+        return cast("Moment", snapshot).marks.get(event, 0)
+
+    monkeypatch.setattr(end_gate, "mark_of_event", mark_of_event)
+
+
+def passes(seen: Moment, watermark: Watermark, later: Moment | None = None) -> None:
+    """Lets a load end whose snapshot showed this; the database shows what is `later`."""
+
+    @contextmanager
+    def open_snapshot() -> Iterator[DatabaseSnapshot]:
+        assert later is not None, "the database is asked"
+        with nullcontext(cast("DatabaseSnapshot", later)) as snapshot:
+            yield snapshot
+
+    gate = EndGate(watermark, 0, open_snapshot, lambda: True)
+    gate.see(cast("DatabaseSnapshot", seen))
+    watermark.rise(0, max(watermark.event(0), seen.position))
+    gate.wait()
+
+
+def test_the_rows_that_were_published_decide() -> None:
+    watermark = Watermark()
+    watermark.rise(0, 7, {7: 70})
+    passes(Moment(7, {7: 70}), watermark)
+    with pytest.raises(SourceError, match="lost event 7"):
+        passes(Moment(7, {7: 71}), watermark)
+
+
+def test_a_database_that_is_left_behind_is_found_out_by_what_it_had_seen() -> None:
+    """Such as a former primary, which still answers on an open connection."""
+    watermark = Watermark()
+    watermark.rise(0, 5, {5: 50})
+    watermark.rise(0, 9, {6: 60, 7: 70, 8: 80, 9: 90})
+    passes(Moment(6, {6: 60}), watermark)
+    with pytest.raises(SourceError, match="lost event 6"):
+        passes(Moment(6, {6: 61}), watermark)
+
+
+def test_the_database_decides_where_no_mark_is_known() -> None:
+    passes(Moment(7, {7: 70}), Watermark(), Moment(8, {7: 70}))
+    with pytest.raises(SourceError, match="lost event 7"):
+        passes(Moment(7, {7: 70}), Watermark(), Moment(8, {7: 71}))
+
+
+def test_rows_that_the_cleaner_has_deleted_are_no_other_history() -> None:
+    watermark = Watermark()
+    watermark.rise(0, 7, {7: 70})
+    passes(Moment(7, {}), watermark)
+
+
+def test_what_was_published_before_is_not_asked_for() -> None:
+    watermark = Watermark()
+    watermark.rise(0, 7)
+    passes(Moment(7, {7: 70}), watermark)
