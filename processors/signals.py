@@ -31,6 +31,9 @@ WAITING_MAX: Final = 100_000
 AT_ONCE_MAX: Final = 200
 """How many requests are sent in a tick: a broken chain makes a whole shard cold at once."""
 
+_Key = tuple[int, Scope]
+"""A shard and what it lacks."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -83,7 +86,13 @@ class Signals:
         self._name = signals_topic(topic.name)
         self._snapshot = snapshot
         self._metrics = metrics
-        self._waiting: dict[tuple[int, Scope], _Waiting] = {}
+        self._waiting: dict[_Key, _Waiting] = {}
+        self._fresh: list[_Key] = []
+        """The scopes for which the first request came since the last turn."""
+        self._room = AT_ONCE_MAX
+        """How many requests may be sent before the next tick."""
+        self._tick_s = 0.0
+        """When the next tick is due, by the event loop's clock."""
         self._taken = asyncio.Event()
         """Set when there is something to send, or to be acknowledged, that wasn't there before."""
         self._producer = Producer(
@@ -145,18 +154,26 @@ class Signals:
         while not await asyncio.to_thread(self._make_topic):
             await asyncio.sleep(MAKE_AGAIN_S)
         while True:
-            await self._next_turn()
-            self._send_due()
+            if await self._is_tick():
+                self._send_due()
+            else:
+                self._send_fresh()
             self._producer.poll(0)
 
-    async def _next_turn(self) -> None:
-        """Waits for the next tick or, while nothing waits to be sent or acknowledged, for the next
-        request."""
-        if self._waiting or len(self._producer):
-            await asyncio.sleep(TICK_S)
-        else:
-            self._taken.clear()
-            await self._taken.wait()
+    async def _is_tick(self) -> bool:
+        """Waits for the next tick, or for the first request for a scope that comes before it. There
+        are no ticks while nothing waits to be sent or acknowledged.
+        """
+        loop = asyncio.get_running_loop()
+        ticks = bool(self._waiting) or len(self._producer) > 0
+        try:
+            async with asyncio.timeout_at(self._tick_s if ticks else None):
+                await self._taken.wait()
+        except TimeoutError:
+            self._tick_s = loop.time() + TICK_S
+            return True
+        self._taken.clear()
+        return False
 
     def close(self) -> None:
         """Sends what can be sent at once; whoever misses the rest asks again."""
@@ -173,14 +190,27 @@ class Signals:
         elif waiting is not None or len(self._waiting) < WAITING_MAX:
             now = self._clock()
             self._waiting[key] = _Waiting(ask, unknown, now, now)
-            self._taken.set()
+            # Reasons that follow each other quickly are one request: they wait for the tick.
+            if waiting is None and len(self._fresh) < self._room:
+                self._fresh.append(key)
+                self._taken.set()
+
+    def _send_fresh(self) -> None:
+        fresh, self._fresh = self._fresh, []
+        self._room -= len(fresh)
+        self._send_first([key for key in fresh if key in self._waiting])
 
     def _send_due(self) -> None:
         now = self._clock()
-        due = [(key, waiting) for key, waiting in self._waiting.items() if waiting.due_s <= now]
+        due = [key for key, waiting in self._waiting.items() if waiting.due_s <= now]
+        self._fresh, self._room = [], AT_ONCE_MAX
+        self._send_first(due[:AT_ONCE_MAX])
+
+    def _send_first(self, keys: Iterable[_Key]) -> None:
+        now = self._clock()
         readers: dict[int, ShardReader | None] = {}
-        for key, waiting in due[:AT_ONCE_MAX]:
-            shard, scope = key
+        for key in keys:
+            (shard, scope), waiting = key, self._waiting[key]
             if shard not in readers:
                 snapshot = self._snapshot(shard)
                 readers[shard] = None if snapshot is None else ShardReader(snapshot)

@@ -7,8 +7,25 @@ import pytest
 
 from processors.fold import Fold
 from processors.metrics import Metrics
-from processors.signals import AGAIN_FIRST_S, AGAIN_MAX_S, STALLED_S, TICK_S, Signals
-from state.records import AnyRecord, Change, LoadBegin, LoadEnd, LoadRows, Reset, Rows
+from processors.signals import (
+    AGAIN_FIRST_S,
+    AGAIN_MAX_S,
+    AT_ONCE_MAX,
+    STALLED_S,
+    TICK_S,
+    Signals,
+)
+from state.records import (
+    AnyRecord,
+    Change,
+    LoadBegin,
+    LoadEnd,
+    LoadRows,
+    Reset,
+    Rows,
+    Scope,
+    ScopeKind,
+)
 from state.records.actions import CreateTable, Undecodable
 from state.records.signals import Ask
 from state.store import MemoryStore, StoreSnapshot
@@ -52,8 +69,19 @@ class Asking:
         """A reader misses the table."""
         self._signals.ask_for_reader(0, Ask(0, SCOPE, FAR))
 
-    async def next_turn(self) -> None:
-        await self._signals._next_turn()
+    def miss(self, number: int) -> None:
+        """A reader misses another table."""
+        scope = Scope(ScopeKind.TABLE, TABLE._replace(table=f"t{number}"))
+        self._signals.ask_for_reader(0, Ask(0, scope, FAR))
+
+    async def is_tick(self) -> bool:
+        return await self._signals._is_tick()
+
+    def sent_before_tick(self) -> int:
+        """How many requests are sent that needn't wait for a tick."""
+        before = self._count
+        self._signals._send_fresh()
+        return self._count - before
 
     def sent(self, wait_s: float = 0) -> int:
         """How many requests are sent at the end of this time."""
@@ -102,13 +130,39 @@ def test_readers_of_such_a_table_do_not_ask_more_often_than_at_first(asking: Ask
 
 
 async def test_its_task_rests_until_something_is_asked_for(asking: Asking) -> None:
-    turn = asyncio.create_task(asking.next_turn())
+    turn = asyncio.create_task(asking.is_tick())
     done, _ = await asyncio.wait([turn], timeout=3 * TICK_S)
     assert not done
     asking.read()
-    await turn
+    assert not await turn
     assert asking.waiting == 1
-    await asking.next_turn()
+    assert await asking.is_tick()
+
+
+async def test_the_first_request_for_something_waits_for_no_tick(asking: Asking) -> None:
+    asking.fold(Change(0, 7, 8))
+    assert not await asking.is_tick()
+    assert asking.sent_before_tick() == 1
+    assert await asking.is_tick()
+    # A second reason follows so soon that others may do so, too.
+    asking.fold(Change(0, 9, 10))
+    assert await asking.is_tick()
+    assert [asking.sent_before_tick(), asking.sent(), asking.sent_before_tick()] == [0, 1, 0]
+
+
+async def test_many_first_requests_wait_for_ticks(asking: Asking) -> None:
+    for number in range(3 * AT_ONCE_MAX):
+        asking.miss(number)
+    assert not await asking.is_tick()
+    assert asking.sent_before_tick() == AT_ONCE_MAX
+    asking.miss(3 * AT_ONCE_MAX)
+    assert await asking.is_tick()
+    assert [asking.sent_before_tick(), asking.sent(), asking.sent()] == [
+        0,
+        AT_ONCE_MAX,
+        AT_ONCE_MAX,
+    ]
+    assert asking.sent() == 1
 
 
 def test_a_new_reason_does_not_wait(asking: Asking) -> None:

@@ -1,0 +1,155 @@
+"""How long a table is cold: from the first read, which the database answers, to the first that the
+cache answers, when the database is near and when it is far away.
+
+Beside it is a bare login with one statement, by the same way as the connector's.
+
+python -m benchmarks.cold [--delays MS …] [--tables COUNT]
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import httpx
+import psutil
+import sqlalchemy as sa
+
+from benchmarks.delay import DelayedPort
+from benchmarks.live import connector, percentile
+from benchmarks.prewarm import LAYOUTS, filled
+from metatide.demo.options import Size
+from metatide.stack.database import make_engine
+from tests.support import postgres
+from tests.support.kafka import broker
+from tests.support.processes import open_folder, running
+from tests.support.topics import new_topic
+from tests.support.workers import WorkerProcess
+
+SIZE: Final = Size(400, 4_000, LAYOUTS)
+SHARDS: Final = 4
+DELAYS_MS: Final = (0.0, 20.0)
+TABLES: Final = 60
+WARM_UP: Final = 10
+PAUSE_S: Final = 0.1
+POLL_S: Final = 0.001
+PATIENCE_S: Final = 30.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--delays", type=float, nargs="+", default=DELAYS_MS)
+    parser.add_argument("--tables", type=int, default=TABLES)
+    arguments = parser.parse_args()
+    with postgres.server() as server, broker() as servers:
+        url = sa.make_url(server.new_database())
+        filling = multiprocessing.get_context("spawn").Process(
+            target=filled, args=(url.render_as_string(hide_password=False), SIZE)
+        )
+        filling.start()
+        filling.join()
+        assert filling.exitcode == 0
+        for delay_ms in arguments.delays:
+            with delayed(url, delay_ms) as way:
+                print(json.dumps(measured(servers, url, way, delay_ms, arguments.tables)))
+
+
+@contextmanager
+def delayed(url: sa.URL, delay_ms: float) -> Iterator[sa.URL]:
+    """The database by a way on which a round trip takes as long; without a delay it is direct."""
+    if not delay_ms:
+        yield url
+        return
+    assert url.port is not None
+    port = DelayedPort(url.port, delay_ms)
+    with open_folder() as folder, running(port, folder / "delay.log"):
+        yield url.set(host="127.0.0.1", port=port.port)
+
+
+def measured(
+    servers: str, url: sa.URL, way: sa.URL, delay_ms: float, tables: int
+) -> dict[str, Any]:
+    """Only the connector's way takes longer: what readers wait for is another benchmark's."""
+    topic = new_topic(servers, SHARDS)
+    paths = drawn_paths(url, tables + WARM_UP)
+    near = url.render_as_string(hide_password=False)
+    with tempfile.TemporaryDirectory() as folder:
+        worker = WorkerProcess(topic, Path(folder), "worker-1", METATIDE_DATABASE_URL=near)
+        with connector(servers, topic, way, Path(folder) / "connector") as process:
+            worker.start()
+            try:
+                worker.until_ready(SHARDS)
+                with httpx.Client(base_url=f"http://127.0.0.1:{worker.port}") as client:
+                    for path in paths[:WARM_UP]:
+                        cold_ms(client, path)
+                    logins, spent_s = sessions(url), cpu_s(process.pid)
+                    took_ms = [cold_ms(client, path) for path in paths[WARM_UP:]]
+                    logins, spent_s = sessions(url) - logins, cpu_s(process.pid) - spent_s
+            finally:
+                worker.end()
+    bare_ms = [login_ms(way) for _ in range(tables)]
+    return {
+        "delay_ms": delay_ms,
+        "cold_p50_ms": percentile(took_ms, 0.5),
+        "cold_p99_ms": percentile(took_ms, 0.99),
+        "sessions_a_table": round(logins / tables, 2),
+        "connector_cpu_ms_a_table": round(1000 * spent_s / tables, 1),
+        "bare_login_p50_ms": percentile(bare_ms, 0.5),
+        "bare_login_p99_ms": percentile(bare_ms, 0.99),
+        "tables": tables,
+        "load_average": round(os.getloadavg()[0], 1),
+    }
+
+
+def drawn_paths(url: sa.URL, count: int) -> list[str]:
+    """The paths of different tables, drawn from all there are."""
+    engine = make_engine(url)
+    statement = 'SELECT d."NAME", t."TBL_NAME" FROM "TBLS" t JOIN "DBS" d ON t."DB_ID" = d."DB_ID"'
+    with engine.connect() as connection:
+        names = connection.execute(sa.text(statement)).all()
+    return [f"/v1/databases/{db}/tables/{table}" for db, table in Random(1).sample(names, count)]
+
+
+def cold_ms(client: httpx.Client, path: str) -> float:
+    """From the answer of the database to the first of the cache."""
+    first = client.get(path).raise_for_status()
+    assert first.headers["metatide-source"] == "database", path
+    began = time.perf_counter()
+    while client.get(path).headers["metatide-source"] != "cache":
+        assert time.perf_counter() - began < PATIENCE_S, path
+        time.sleep(POLL_S)
+    took_ms = 1000 * (time.perf_counter() - began)
+    time.sleep(PAUSE_S)
+    return took_ms
+
+
+def sessions(url: sa.URL) -> int:
+    """The logins to the database since its start, the one that asks left out."""
+    engine = make_engine(url)
+    statement = "SELECT sessions FROM pg_stat_database WHERE datname = current_database()"
+    with engine.connect() as connection:
+        return int(connection.execute(sa.text(statement)).scalar_one())
+
+
+def cpu_s(pid: int) -> float:
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system
+
+
+def login_ms(url: sa.URL) -> float:
+    engine = make_engine(url)
+    began = time.perf_counter()
+    with engine.connect() as connection:
+        connection.exec_driver_sql("SELECT 1").all()
+    return 1000 * (time.perf_counter() - began)
+
+
+if __name__ == "__main__":
+    main()
