@@ -87,7 +87,7 @@ def bare(url: str) -> int:
         for table in READ:
             statement = sa.text(f'SELECT * FROM "{table}"').execution_options(stream_results=True)
             with connection.execute(statement) as result:
-                while fetched := result.fetchmany(FETCHED_ROWS):
+                while result.returns_rows and (fetched := result.fetchmany(FETCHED_ROWS)):
                     rows += len(fetched)
     return rows
 

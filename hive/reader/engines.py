@@ -1,12 +1,12 @@
 """Engines for plain URLs of the metastore's database, with the drivers that Metatide includes."""
 
 import select
-from typing import Any, Final, Self
+from typing import Any, Final
 
-import psycopg
 import sqlalchemy as sa
 
 from hive.errors import InputError
+from hive.reader.cursors import LastAnswer, LongAnswer
 from hive.reader.login import Login, PasswordError, split_login
 from hive.reader.sessions import prepare_sessions
 
@@ -22,12 +22,14 @@ def open_engine(url: str | sa.URL, **pool: Any) -> sa.Engine:
         raise InputError(f"a database is given as postgresql://… or mysql://…, not {kind}://…")
     settings = {"connect_timeout": CONNECT_TIMEOUT_S, **login.driver_settings(kind)}
     if kind == "postgresql":
-        settings["cursor_factory"] = _LastAnswer
+        settings["cursor_factory"] = LastAnswer
     engine = sa.create_engine(
         parsed.set(drivername=_DRIVERS[kind]),
         connect_args=settings,
         **pool,
     )
+    if kind == "postgresql":
+        sa.event.listen(engine, "connect", _stream_long_answers)
     if login.has_command:
         _ask_for_password(engine, login)
     prepare_sessions(engine)
@@ -61,17 +63,8 @@ def _has_input(connection: Any) -> bool:
     return bool(poll.poll(0))
 
 
-class _LastAnswer(psycopg.Cursor[Any]):
-    """Shows the answer of the last statement of several, where psycopg shows that of the first.
-
-    SQLAlchemy looks at the answer that is shown.
-    """
-
-    def execute(self, *arguments: Any, **options: Any) -> Self:
-        super().execute(*arguments, **options)
-        while self.nextset():
-            pass
-        return self
+def _stream_long_answers(connection: Any, _: object) -> None:
+    connection.server_cursor_factory = LongAnswer
 
 
 def _ask_for_password(engine: sa.Engine, login: Login) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     Connection,
+    CursorResult,
     Dialect,
     Engine,
     Executable,
@@ -24,11 +25,9 @@ from sqlalchemy import (
     select,
 )
 
+from hive.reader.cursors import FETCHED_ROWS
 from hive.reader.sessions import REPEATABLE_READ
 from hive.schema import Version, metadata
-
-FETCHED_ROWS = 5_000
-"""How many rows of a long answer are in memory at a time."""
 
 _NOW_MS = {
     "postgresql": "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000 AS BIGINT)",
@@ -53,6 +52,7 @@ class DatabaseSnapshot:
         """The last event whose effects the snapshot sees."""
         self.now_ms = now_ms
         """The database's time, a little before the snapshot's moment at the latest."""
+        self._streamed: CursorResult[Any] | None = None
 
     @property
     def tables(self) -> Mapping[str, Table]:
@@ -81,8 +81,14 @@ class DatabaseSnapshot:
         """A long answer, some rows at a time. Nothing else can be read before it ends."""
         options = {"yield_per": FETCHED_ROWS}
         with self._connection.execute(statement, parameters, execution_options=options) as result:
-            for rows in result.partitions():
+            self._streamed = result
+            for rows in result.partitions() if result.returns_rows else ():
                 yield [tuple(row) for row in rows]
+
+    def close(self) -> None:
+        """Gives up a long answer of which not all rows were taken."""
+        if self._streamed is not None:
+            self._streamed.close()
 
 
 @contextmanager
@@ -99,7 +105,12 @@ def open_snapshot(
             moment = _begin(connection, version, exported)
         else:
             moment = _first(connection, version)
-        yield DatabaseSnapshot(connection, version, *moment)
+        snapshot = DatabaseSnapshot(connection, version, *moment)
+        try:
+            yield snapshot
+        finally:
+            # The transaction can't end before the rows have.
+            snapshot.close()
 
 
 def _begin(connection: Connection, version: Version, exported: str | None) -> Row:
