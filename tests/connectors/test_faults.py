@@ -1,8 +1,9 @@
 """Holes, restored databases, other metastores, odd rows: found at once, and said."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -249,6 +250,52 @@ def test_a_long_way_behind_is_no_delay_of_the_brokers(
         log.write(42)
         connector.until_position(42)
     assert [line for line in said.entries if "slow" in line["event"]] == []
+
+
+def test_a_long_comparison_is_no_delay_of_the_brokers(
+    log: Log, topic: Topic, said: LogCapture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pace = replace(QUICK, acknowledged_s_max=2.0)
+    hashes = SqlSource.hashes
+
+    def compare_slowly(source: SqlSource, events: Sequence[int]) -> dict[int, bytes]:
+        time.sleep(pace.acknowledged_s_max)
+        return hashes(source, events)
+
+    log.write(1)
+    with connecting(SqlSource(log.engine), topic, pace) as connector:
+        connector.until_position(1)
+    monkeypatch.setattr(SqlSource, "hashes", compare_slowly)
+    said.entries.clear()
+    log.write(2)
+    with connecting(SqlSource(log.engine), topic, pace) as connector:
+        connector.until_position(2)
+        log.write(3)
+        connector.until_position(3)
+    assert [line for line in said.entries if "slow" in line["event"]] == []
+
+
+def test_what_brokers_took_late_counts_once_it_was_compared(
+    log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else no load would end while brokers are slow."""
+    flush = Publisher.flush
+
+    def flush_late(publisher: Publisher) -> None:
+        time.sleep(QUICK.acknowledged_s_max)
+        flush(publisher)
+
+    log.write(1)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(1)
+        monkeypatch.setattr(Publisher, "flush", flush_late)
+        events = count(2)
+
+        def is_complete_while_events_follow() -> bool:
+            log.write(next(events))
+            return connector.watermark.event(0) >= 5
+
+        connector.until(is_complete_while_events_follow)
 
 
 def test_a_row_that_is_gone_among_others_begins_an_epoch(log: Log, topic: Topic) -> None:
