@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from hive.collation import BY_BYTES, Collation
-from hive.filters.expressions import ORDERS, And, Comparison, Expression, Operator, Or
+from hive.filters.expressions import ORDERS, And, Comparison, Expression, InList, Operator, Or
 from hive.filters.like import literal_prefix
 from hive.filters.plain_values import of_dates, of_integers
 from hive.filters.regions import (
@@ -81,11 +81,23 @@ class _Key(NamedTuple):
                 return self._every(terms)
             case Or(terms):
                 return few(united(i for term in terms for i in self.region(term)))
+            case InList():
+                return self._listed(expression)
             case Comparison():
                 compared = self.meanings.of(expression)
                 if compared.is_one_text and compared.position == self.position:
                     return self._texts(compared)
                 return self._every((expression,))
+
+    def _listed(self, in_list: InList) -> Region:
+        listed = self.meanings.of_list(in_list)
+        if isinstance(listed, Or):
+            return self.region(listed)
+        if listed.position != self.position:
+            return ALL
+        if len(listed.texts) > MAX_INTERVALS:
+            return ((min(listed.texts), after(max(listed.texts))),)
+        return tuple(map(point, sorted(listed.texts)))
 
     def _every(self, terms: Sequence[Expression]) -> Region:
         """The values that may pass all terms. Their orders of numbers make one range, because two

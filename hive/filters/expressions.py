@@ -37,6 +37,25 @@ class Comparison(msgspec.Struct, frozen=True):
     """The position of the comparison in the filter."""
 
 
+class InList(msgspec.Struct, frozen=True):
+    """True if a key equals any of the constants, of which there are at least two."""
+
+    key: str
+    """The name of the key, in lower case."""
+    constants: tuple[Constant, ...]
+    place: int
+    """The position of the list's key in the filter."""
+
+    def as_or(self) -> "Or":
+        """The comparisons that the list stands for."""
+        return Or(
+            tuple(
+                Comparison(self.key, Operator.EQ, constant, self.place)
+                for constant in self.constants
+            )
+        )
+
+
 class And(msgspec.Struct, frozen=True):
     """True if all terms are true, and if there are none."""
 
@@ -49,7 +68,7 @@ class Or(msgspec.Struct, frozen=True):
     terms: tuple["Expression", ...]
 
 
-Expression = Comparison | And | Or
+Expression = Comparison | InList | And | Or
 
 EVERYTHING: Final = And(())
 
@@ -58,6 +77,8 @@ def compares_by(expression: Expression, operator: Operator) -> bool:
     """Whether a comparison of the filter has this operator."""
     if isinstance(expression, Comparison):
         return expression.operator is operator
+    if isinstance(expression, InList):
+        return operator is Operator.EQ
     return any(compares_by(term, operator) for term in expression.terms)
 
 
@@ -96,12 +117,18 @@ def all_of(terms: list[Expression]) -> Expression:
 
 def any_of(terms: list[Expression]) -> Expression:
     """OR, without redundant levels."""
-    flat = tuple(
-        flat_term
-        for term in terms
-        for flat_term in (term.terms if isinstance(term, Or) else (term,))
-    )
-    return flat[0] if len(flat) == 1 else Or(flat)
+    if len(terms) == 1:
+        return terms[0]
+    return Or(tuple(flat_term for term in terms for flat_term in _alternatives(term)))
+
+
+def _alternatives(term: Expression) -> tuple[Expression, ...]:
+    match term:
+        case Or(terms):
+            return terms
+        case InList():
+            return term.as_or().terms
+    return (term,)
 
 
 def negated(expression: Expression, text: str) -> Expression:
@@ -114,6 +141,8 @@ def negated(expression: Expression, text: str) -> Expression:
             return Or(tuple(negated(term, text) for term in terms))
         case Or(terms):
             return And(tuple(negated(term, text) for term in terms))
+        case InList():
+            return negated(expression.as_or(), text)
         case Comparison(key, operator, constant, place):
             opposite = _OPPOSITE.get(operator)
             if opposite is None:

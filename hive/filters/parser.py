@@ -14,6 +14,7 @@ from hive.filters.expressions import (
     Comparison,
     Constant,
     Expression,
+    InList,
     Operator,
     all_of,
     any_of,
@@ -159,11 +160,15 @@ class _Parser:
         cursor.want(")")
         negative = cursor.skip("NOT")
         cursor.want("IN")
-        rows = [[constant] for constant in read_constants(cursor)]
+        constants = read_constants(cursor)
         if negative and cursor.words(2) == ["IS", "NOT"]:
             # The metastore ignores one of the two NOTs.
             raise cursor.error("NOT IN can't be followed by IS NOT")
-        return self._in_rows([key], rows, negative=negative is self._is_true())
+        negative = negative is self._is_true()
+        if negative or len(constants) == 1:
+            return self._in_rows([key], [[constant] for constant in constants], negative=negative)
+        self._count(len(constants))
+        return InList(key.text, tuple(constants), key.place)
 
     def _in_structs(self) -> Expression:
         cursor = self._cursor

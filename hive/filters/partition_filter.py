@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from hive.collation import BY_BYTES, Collation
 from hive.filters.bounds import Span, bounds
-from hive.filters.expressions import ORDERS, Comparison, Expression
+from hive.filters.expressions import ORDERS, Comparison, Expression, InList, Or
 from hive.filters.parser import parse_filter
 from hive.filters.predicate import predicate
 from hive.filters.semantics import KeyType, Meaning, Meanings, PartitionKey, Predicate
@@ -48,6 +48,10 @@ def _cast(expression: Expression, meanings: Meanings) -> Iterator[Meaning]:
         compared = meanings.of(expression)
         if compared.kind is not KeyType.TEXT and not compared.is_one_text:
             yield compared
+    elif isinstance(expression, InList):
+        listed = meanings.of_list(expression)
+        if isinstance(listed, Or):
+            yield from _cast(listed, meanings)
     else:
         for term in expression.terms:
             yield from _cast(term, meanings)

@@ -15,6 +15,7 @@ from hive.filters.expressions import (
     And,
     Comparison,
     Expression,
+    InList,
     Operator,
     Or,
     all_of,
@@ -53,6 +54,9 @@ class _Builder:
                 return self._every(terms)
             case Or(terms):
                 return self._some(terms)
+            case InList():
+                listed = self._meanings.of_list(expression)
+                return self.build(listed) if isinstance(listed, Or) else _one_of(*listed)
             case Comparison():
                 return self._compare(self._meanings.of(expression))
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from hive.errors import FilterNotSupportedError
-from hive.filters.expressions import ORDERS, Comparison, Operator
+from hive.filters.expressions import ORDERS, Comparison, InList, Operator, Or
 from hive.filters.like import like
 from hive.filters.values import date_of, day, integer_of, moment, timestamp_of
 from hive.names import DEFAULT_PARTITION, escape_path_part
@@ -84,6 +84,13 @@ class Meaning(NamedTuple):
         return is_text and self.operator is Operator.NE
 
 
+class Texts(NamedTuple):
+    """A list of constants, resolved against the keys of a table: the texts that pass."""
+
+    position: int
+    texts: frozenset[str]
+
+
 class Meanings:
     """The meanings of a filter's comparisons for a table with certain keys, each resolved once."""
 
@@ -95,6 +102,7 @@ class Meanings:
         # By identity, which holds as long as the comparison is held, too: each is looked for three
         # times, and Python's own hash of its operator takes longer than the search.
         self._resolved: dict[int, tuple[Comparison, Meaning]] = {}
+        self._lists: dict[int, tuple[InList, Texts | Or]] = {}
 
     def of(self, comparison: Comparison) -> Meaning:
         """Resolves a comparison; fails if the metastore couldn't evaluate it in SQL."""
@@ -104,12 +112,39 @@ class Meanings:
             self._resolved[id(comparison)] = resolved
         return resolved[1]
 
-    def _resolve(self, comparison: Comparison) -> Meaning:
-        key, operator, constant = comparison.key, comparison.operator, comparison.constant
-        position = self._positions.get(key)
+    def of_list(self, in_list: InList) -> Texts | Or:
+        """Resolves a list at once if each constant lets one text pass, as most do; else returns its
+        comparisons."""
+        resolved = self._lists.get(id(in_list))
+        if resolved is None:
+            resolved = in_list, self._texts(in_list) or in_list.as_or()
+            self._lists[id(in_list)] = resolved
+        return resolved[1]
+
+    def _texts(self, in_list: InList) -> Texts | None:
+        position, constants = self._position(in_list), in_list.constants
+        kind = kind_of(self.keys[position].type)
+        kinds = set(map(type, constants))
+        if kind is KeyType.TEXT and kinds == {str} and "" not in constants:
+            return Texts(position, frozenset(constants))  # type: ignore[arg-type]
+        if kind is KeyType.INTEGER and kinds == {int} and self._is_spelled_once(position):
+            return Texts(position, frozenset(map(str, constants)))
+        return None
+
+    def _is_spelled_once(self, position: int) -> bool:
+        """Whether the test of the name lets one spelling of a whole number pass."""
+        return _name_test(self.keys, position, "0", is_date=False) is None
+
+    def _position(self, compared: Comparison | InList) -> int:
+        position = self._positions.get(compared.key)
         if position is None:
             names = ", ".join(item.name for item in self.keys) or "none"
-            raise _refused(comparison, f"it is no key of the table, whose keys are: {names}")
+            raise _refused(compared, f"it is no key of the table, whose keys are: {names}")
+        return position
+
+    def _resolve(self, comparison: Comparison) -> Meaning:
+        operator, constant = comparison.operator, comparison.constant
+        position = self._position(comparison)
         kind = of_key = _kind(comparison, self.keys[position].type)
         if constant == DEFAULT_PARTITION:
             kind = KeyType.TEXT
@@ -190,7 +225,7 @@ def _has_twin(names: Sequence[str], position: int) -> bool:
     )
 
 
-def _refused(comparison: Comparison, why: str) -> FilterNotSupportedError:
+def _refused(compared: Comparison | InList, why: str) -> FilterNotSupportedError:
     return FilterNotSupportedError(
-        f"can't filter by {comparison.key!r} at character {comparison.place}: {why}"
+        f"can't filter by {compared.key!r} at character {compared.place}: {why}"
     )

@@ -11,6 +11,7 @@ from hive.filters.expressions import (
     Comparison,
     Constant,
     Expression,
+    InList,
     Operator,
     Or,
     compares_by,
@@ -29,6 +30,8 @@ def brief(expression: Expression) -> object:
             return ("and", *map(brief, terms))
         case Or(terms):
             return ("or", *map(brief, terms))
+        case InList():
+            return ("in", *map(brief, expression.as_or().terms))
         case Comparison(key, operator, constant):
             return f"{key} {operator.value} {constant!r}"
 
@@ -53,7 +56,13 @@ def brief(expression: Expression) -> object:
         ("((a = 1) and (b = 2 and (c = 3)))", ("and", "a = 1", "b = 2", "c = 3")),
         ("a not between 1 and 2 or b = 3", ("or", "a < 1", "a > 2", "b = 3")),
         ("a between 1 and 2 and b = 3", ("and", "a >= 1", "a <= 2", "b = 3")),
-        ("(a) in (1, 2)", ("or", "a = 1", "a = 2")),
+        ("(a) in (1, 2)", ("in", "a = 1", "a = 2")),
+        ("(a) in (1)", "a = 1"),
+        ("(a) in (1, 2) or b = 3", ("or", "a = 1", "a = 2", "b = 3")),
+        ("(a) in (1, 2) and b = 3", ("and", ("in", "a = 1", "a = 2"), "b = 3")),
+        ("(a) in (1, 2) is not true", ("and", "a != 1", "a != 2")),
+        ("((a) in (1, 2)) is false", ("and", "a != 1", "a != 2")),
+        ("(a) not in (1, 2) is false", ("in", "a = 1", "a = 2")),
         ("((a) not in (1, 2))", ("and", "a != 1", "a != 2")),
         (
             "(struct(a, b)) not in (struct(1, 2), const struct(3, 4))",
