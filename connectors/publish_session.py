@@ -1,7 +1,7 @@
 """The work of a connector from the positions in the topic to the first fault."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -120,7 +120,7 @@ class PublishSession:
         self._check(poll)
         if compares:
             # That takes so long for many events that rows of before would be published late.
-            self._watermark.rise(self._publisher.epoch, self._publisher.complete_to)
+            self._watermark.rise(self._publisher.epoch, self._publisher.uptos)
             return True
         before = self.position
         published = self._publish(poll)
@@ -160,7 +160,7 @@ class PublishSession:
         if sent_at is not None and time.monotonic() - sent_at > self._pace.acknowledged_s_max:
             self.was_kept_waiting = True
         else:
-            self._watermark.rise(self._publisher.epoch, self._publisher.complete_to, self._marks)
+            self._watermark.rise(self._publisher.epoch, self._publisher.uptos, self._marks)
             self._marks = {}
 
     def _check(self, poll: Poll) -> None:
@@ -278,10 +278,15 @@ class PublishSession:
 
     def _report_progress(self) -> None:
         now = time.monotonic()
-        is_due = now - self._progress_at >= self._pace.progress_ms / 1000
-        if is_due or self._watermark.wanted > self._publisher.complete_to:
-            self._publisher.progress(self.position, self._hash, self._mark)
+        if now - self._progress_at >= self._pace.progress_ms / 1000:
+            self._progress(range(self._publisher.shards))
             self._progress_at = now
+        else:
+            # Each record costs a worker a commit, so only shards that loads wait for get one.
+            self._progress(self._watermark.wanted(self.position))
+
+    def _progress(self, shards: Collection[int]) -> None:
+        self._publisher.progress(self.position, self._hash, self._mark, shards)
 
     def _report_transactions(self) -> None:
         now = time.monotonic()
@@ -293,7 +298,7 @@ class PublishSession:
         if opened is None or opened.at > self.position:
             return
         self._open = None
-        self._publisher.progress(self.position, self._hash, self._mark)
+        self._progress(range(self._publisher.shards))
         self._publisher.open_transactions(opened)
         unlogged = self._listener.unlogged()
         if unlogged:

@@ -1,6 +1,6 @@
 """Writes records to the topic, each with the interval of events that it stands for."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
@@ -60,6 +60,11 @@ class Publisher:
         return self._sender.unacknowledged
 
     @property
+    def uptos(self) -> Sequence[int]:
+        """The event up to which each shard has all that concerns it."""
+        return self._uptos
+
+    @property
     def complete_to(self) -> int:
         """The event up to which every shard has all that concerns it."""
         return min(self._uptos)
@@ -108,10 +113,15 @@ class Publisher:
         for part in parts:
             self._send(shard, part, head)
 
-    def progress(self, position: int, row_hash: bytes | None, mark: int) -> None:
-        """Tells each shard that is behind that no event up to this position concerned it."""
+    def progress(
+        self, position: int, row_hash: bytes | None, mark: int, shards: Collection[int]
+    ) -> None:
+        """Tells those of the shards that are behind that no event up to this position concerned
+        them.
+        """
         head = headers.write(RecordHeaders(RecordKind.PROGRESS, self.epoch, position, "", row_hash))
-        for shard, after in enumerate(self._uptos):
+        for shard in shards:
+            after = self._uptos[shard]
             if after < position:
                 change = Change(self.epoch, after, position, mark=mark)
                 self._send(shard, encode(change), head)

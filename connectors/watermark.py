@@ -1,9 +1,9 @@
 """How far the log is published in the present epoch."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 MARKS_MAX: Final = 10_000
 _LOOK_S: Final = 0.5
@@ -11,54 +11,75 @@ _LOOK_S: Final = 0.5
 _NO_MARKS: Final[Mapping[int, int]] = MappingProxyType({})
 
 
+class _Wanted(NamedTuple):
+    """What somebody waits for."""
+
+    event: int
+    shards: Collection[int]
+
+
 class Watermark:
-    """The event up to which every shard has all that concerns it; several threads may use it."""
+    """The event up to which each shard has all that concerns it; several threads may use it."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._epoch = -1
-        self._event = 0
+        self._uptos: Sequence[int] = ()
         self._marks: dict[int, int] = {}
-        self._wanted: list[int] = []
+        self._wanted: list[_Wanted] = []
 
-    @property
-    def wanted(self) -> int:
-        """The last event that anybody waits for."""
+    def wanted(self, event: int) -> set[int]:
+        """The shards that lack an event for which somebody waits, up to this one."""
         with self._changed:
-            return max(self._wanted, default=0)
+            return {
+                shard
+                for wanted in self._wanted
+                if wanted.event <= event
+                for shard in wanted.shards
+                if not self._uptos or self._uptos[shard] < wanted.event
+            }
 
-    def rise(self, epoch: int, event: int, marks: Mapping[int, int] = _NO_MARKS) -> None:
-        """Notes that the brokers have everything up to an event, and the marks of the rows that
-        were published since the last call, by event."""
+    def rise(self, epoch: int, uptos: Sequence[int], marks: Mapping[int, int] = _NO_MARKS) -> None:
+        """Notes up to which event brokers have everything for each shard, and the marks of the rows
+        that were published since the last call, by event."""
         with self._changed:
             if epoch != self._epoch:
                 self._marks.clear()
             self._marks.update(marks)
             for oldest in list(self._marks)[: max(0, len(self._marks) - MARKS_MAX)]:
                 del self._marks[oldest]
-            if epoch != self._epoch or event > self._event:
-                self._epoch, self._event = epoch, event
+            uptos = tuple(uptos)
+            if epoch == self._epoch:
+                uptos = tuple(map(max, uptos, self._uptos))
+            if (epoch, uptos) != (self._epoch, self._uptos):
+                self._epoch, self._uptos = epoch, uptos
                 self._changed.notify_all()
 
-    def event(self, epoch: int) -> int:
-        """The last event that is published in this epoch; -1 if none is yet."""
+    def event(self, epoch: int, shards: Collection[int]) -> int:
+        """The last event that these shards have in this epoch; -1 if they have none yet."""
         with self._changed:
-            return self._event if epoch == self._epoch else -1
+            is_known = epoch == self._epoch and len(self._uptos) > 0
+            return min(self._uptos[shard] for shard in shards) if is_known else -1
 
     def mark(self, epoch: int, event: int) -> int | None:
         """The mark of an event's row that was published in this epoch, if it is still known."""
         with self._changed:
             return self._marks.get(event) if epoch == self._epoch else None
 
-    def wait(self, epoch: int, event: int, going_on: Callable[[], bool]) -> bool:
-        """Waits until the event is published in this epoch; False once `going_on` returns False."""
+    def wait(
+        self, epoch: int, event: int, shards: Collection[int], going_on: Callable[[], bool]
+    ) -> bool:
+        """Waits until these shards have the event in this epoch; False once `going_on` returns
+        False.
+        """
+        wanted = _Wanted(event, shards)
         with self._changed:
-            self._wanted.append(event)
+            self._wanted.append(wanted)
             try:
-                while self.event(epoch) < event:
+                while self.event(epoch, shards) < event:
                     if not going_on():
                         return False
                     self._changed.wait(_LOOK_S)
                 return True
             finally:
-                self._wanted.remove(event)
+                self._wanted.remove(wanted)

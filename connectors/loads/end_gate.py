@@ -4,7 +4,7 @@ A database that is restored loses events. If a load ended that had seen events w
 has published, nothing would tell afterwards that it belongs to a history which is lost.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
@@ -24,21 +24,24 @@ class _Seen(NamedTuple):
 
 
 class EndGate:
-    """The gate of the loads that share a snapshot. It is made before the snapshot is opened: what
-    was published by then, connectors compare with the database by themselves."""
+    """The gate of the loads that share a snapshot, all of them of these shards. It is made before
+    the snapshot is opened: what was published by then, connectors compare with the database by
+    themselves."""
 
     def __init__(
         self,
         watermark: Watermark,
         epoch: int,
+        shards: Collection[int],
         open_snapshot: Callable[[], AbstractContextManager[DatabaseSnapshot]],
         going_on: Callable[[], bool],
     ) -> None:
         self._watermark = watermark
         self._epoch = epoch
+        self._shards = shards
         self._open_snapshot = open_snapshot
         self._going_on = going_on
-        self._published = watermark.event(epoch)
+        self._published = watermark.event(epoch, shards)
         self._seen: _Seen | None = None
 
     def see(self, snapshot: DatabaseSnapshot) -> None:
@@ -52,7 +55,7 @@ class EndGate:
         if self._seen is None:
             return
         event, mark = self._seen
-        if not self._watermark.wait(self._epoch, event, self._going_on):
+        if not self._watermark.wait(self._epoch, event, self._shards, self._going_on):
             raise Stopped
         published = self._watermark.mark(self._epoch, event)
         if published is not None and mark:

@@ -28,12 +28,13 @@ from hive.errors import (
     SourceError,
     UnwritableRecordError,
 )
-from hive.names import TableName, storable
+from hive.names import storable
 from hive.reader.engines import pooled_engine
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
 from state.records import Scope, ScopeKind
 from state.records.epochs import is_later
+from state.records.routing import shards_of
 from state.records.signals import AnySignal, Ask, Choose, Forget, Order, PassOver
 from state.topic import Topic
 
@@ -273,13 +274,13 @@ class Loader:
     def _load(self, sink: KafkaSink, epoch: int, scopes: Sequence[Scope]) -> int:
         database = self._database()
         try:
-            tables = [scope.name for scope in scopes if scope.kind is ScopeKind.OBJECTS]
+            objects = [scope for scope in scopes if scope.kind is ScopeKind.OBJECTS]
             whole = [scope for scope in scopes if scope.kind is not ScopeKind.OBJECTS]
             positions = []
-            if tables:
-                positions.append(self._reread(database, sink, epoch, tables))
+            if objects:
+                positions.append(self._reread(database, sink, epoch, objects))
             if whole:
-                gate = self._gate(database, epoch)
+                gate = self._gate(database, epoch, whole)
                 read = batch.load(database, sink, epoch, whole, self.progress.read, gate)
                 positions.append(read.position)
         except (SQLAlchemyError, InputError, UnicodeError, UnwritableRecordError) as error:
@@ -293,22 +294,23 @@ class Loader:
         return min(positions)
 
     def _reread(
-        self, database: Database, sink: KafkaSink, epoch: int, tables: Sequence[TableName]
+        self, database: Database, sink: KafkaSink, epoch: int, scopes: Sequence[Scope]
     ) -> int:
-        wanted = {name: self._wanted.take(name) for name in tables}
+        wanted = {scope.name: self._wanted.take(scope.name) for scope in scopes}
         try:
-            return reread(database, sink, epoch, wanted, self._gate(database, epoch))
+            return reread(database, sink, epoch, wanted, self._gate(database, epoch, scopes))
         except MachineError:
             for name, objects in wanted.items():
                 self._wanted.add(name, objects)
             raise
 
-    def _gate(self, database: Database, epoch: int) -> EndGate | None:
+    def _gate(self, database: Database, epoch: int, scopes: Sequence[Scope]) -> EndGate | None:
         if self._watermark is None:
             return None
         return EndGate(
             self._watermark,
             epoch,
+            {shard for scope in scopes for shard in shards_of(scope, self._topic.shards)},
             lambda: open_snapshot(*database),
             lambda: self._going_on() and epoch == self._epoch,
         )

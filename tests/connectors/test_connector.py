@@ -94,10 +94,11 @@ def test_a_load_that_waits_for_an_event_is_not_kept_until_progress_is_due(
         connector.until(lambda: connector.value("position") == 1)
         log.write(2, type_="CONFIG_CHANGE_EVENT")
         connector.until(lambda: connector.value("position") == 2)
-        assert connector.watermark.event(0) < 2
+        assert connector.watermark.event(0, range(4)) < 2
         deadline = time.monotonic() + 60
-        assert connector.watermark.wait(0, 2, lambda: time.monotonic() < deadline)
-    assert assert_unbroken(read(topic), topic) == 2
+        assert connector.watermark.wait(0, 2, [1], lambda: time.monotonic() < deadline)
+        assert [connector.watermark.event(0, [shard]) for shard in range(4)] == [1, 2, 1, 1]
+    assert assert_unbroken(read(topic), topic) == 1
 
 
 def test_what_is_open_is_told_to_every_shard(url: str, kafka_broker: str) -> None:

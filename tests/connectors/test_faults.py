@@ -293,7 +293,7 @@ def test_what_brokers_took_late_counts_once_it_was_compared(
 
         def is_complete_while_events_follow() -> bool:
             log.write(next(events))
-            return connector.watermark.event(0) >= 5
+            return connector.watermark.event(0, [0, 1]) >= 5
 
         connector.until(is_complete_while_events_follow)
 

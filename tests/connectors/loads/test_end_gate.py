@@ -37,15 +37,15 @@ def passes(seen: Moment, watermark: Watermark, later: Moment | None = None) -> N
         with nullcontext(cast("DatabaseSnapshot", later)) as snapshot:
             yield snapshot
 
-    gate = EndGate(watermark, 0, open_snapshot, lambda: True)
+    gate = EndGate(watermark, 0, [1], open_snapshot, lambda: True)
     gate.see(cast("DatabaseSnapshot", seen))
-    watermark.rise(0, max(watermark.event(0), seen.position))
+    watermark.rise(0, [0, max(watermark.event(0, [1]), seen.position)])
     gate.wait()
 
 
 def test_the_rows_that_were_published_decide() -> None:
     watermark = Watermark()
-    watermark.rise(0, 7, {7: 70})
+    watermark.rise(0, [0, 7], {7: 70})
     passes(Moment(7, {7: 70}), watermark)
     with pytest.raises(SourceError, match="lost event 7"):
         passes(Moment(7, {7: 71}), watermark)
@@ -54,8 +54,8 @@ def test_the_rows_that_were_published_decide() -> None:
 def test_a_database_that_is_left_behind_is_found_out_by_what_it_had_seen() -> None:
     """Such as a former primary, which still answers on an open connection."""
     watermark = Watermark()
-    watermark.rise(0, 5, {5: 50})
-    watermark.rise(0, 9, {6: 60, 7: 70, 8: 80, 9: 90})
+    watermark.rise(0, [0, 5], {5: 50})
+    watermark.rise(0, [0, 9], {6: 60, 7: 70, 8: 80, 9: 90})
     passes(Moment(6, {6: 60}), watermark)
     with pytest.raises(SourceError, match="lost event 6"):
         passes(Moment(6, {6: 61}), watermark)
@@ -69,11 +69,11 @@ def test_the_database_decides_where_no_mark_is_known() -> None:
 
 def test_rows_that_the_cleaner_has_deleted_are_no_other_history() -> None:
     watermark = Watermark()
-    watermark.rise(0, 7, {7: 70})
+    watermark.rise(0, [0, 7], {7: 70})
     passes(Moment(7, {}), watermark)
 
 
 def test_what_was_published_before_is_not_asked_for() -> None:
     watermark = Watermark()
-    watermark.rise(0, 7)
+    watermark.rise(0, [0, 7])
     passes(Moment(7, {7: 70}), watermark)

@@ -190,13 +190,13 @@ def test_a_load_ends_once_the_events_that_it_has_seen_are_published(
     loader = Loader(database.engine, events, watermark=watermark)
     loader.start(0, asks=False)
     loader.ask(Ask(0, Scope(kind, table.name), 1, objects=((),)))
-    until(lambda: watermark.wanted == 1)
+    until(lambda: len(watermark.wanted(1)) == 1)
     with store.engine.begin() as connection:
         # Another event of this number, after the database was put back to before it.
         connection.execute(sa.update(log).values(EVENT_TIME=2))
     begun = {record.load for _, record in records(events) if isinstance(record, LoadBegin)}
     assert not any(isinstance(record, LoadEnd | Reread) for _, record in records(events))
-    watermark.rise(0, 1)
+    watermark.rise(0, [1] * SHARDS)
     until(lambda: loader.idle)
     loader.stop()
     assert loader.metrics.faults.labels("source")._value.get() == 1
