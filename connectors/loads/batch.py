@@ -19,6 +19,7 @@ from hive.errors import RefusedLoadError, SourceError
 from hive.names import DatabaseName, TableName
 from hive.reader.constraints import read_constraints
 from hive.reader.databases import read_databases, read_functions
+from hive.reader.engines import connect_for_one_statement
 from hive.reader.partitions import stream_partitions
 from hive.reader.rows.partitions import StoredPartition
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
@@ -133,7 +134,7 @@ def _look_up(database: Database, scopes: Iterable[Scope]) -> None:
     columns = tuple_(dbs.c.CTLG_NAME, dbs.c.NAME, tbls.c.TBL_NAME)
     joined = tbls.join(dbs, tbls.c.DB_ID == dbs.c.DB_ID)
     statement = select(tbls.c.TBL_ID).select_from(joined).where(columns.in_(names))
-    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    with connect_for_one_statement(database.engine) as connection:
         connection.execute(statement).all()
 
 

@@ -54,6 +54,15 @@ def pooled_engine(url: str | sa.URL, connections: int, **pool: Any) -> sa.Engine
     return engine
 
 
+def connect_for_one_statement(engine: sa.Engine) -> sa.Connection:
+    """A connection outside of transactions where the driver would wait to begin one, and to end it;
+    another driver would wait to leave them."""
+    connection = engine.connect()
+    if engine.dialect.name == "postgresql":
+        return connection.execution_options(isolation_level="AUTOCOMMIT")
+    return connection
+
+
 def _has_input(connection: Any) -> bool:
     """Whether the server has sent something that nobody asked for, as it does when it ends."""
     poll = select.poll()
