@@ -1,6 +1,7 @@
 """All tables of one version as SQLAlchemy metadata."""
 
 from functools import cache
+from threading import Lock
 
 from sqlalchemy import MetaData, quoted_name
 
@@ -24,10 +25,21 @@ from hive.schema import (
 )
 from hive.schema.version import Version
 
+_described_once = Lock()
+
+
+def metadata(version: Version) -> MetaData:
+    """The tables of one version, as `metadata(version).tables["DBS"].c.NAME`.
+
+    All threads get the same: two descriptions of a table would be two tables in a statement, which
+    multiplies rows.
+    """
+    with _described_once:
+        return _described(version)
+
 
 @cache
-def metadata(version: Version) -> MetaData:
-    """The tables of one version, as `metadata(version).tables["DBS"].c.NAME`; cached."""
+def _described(version: Version) -> MetaData:
     described = MetaData()
     _describe_transactional(described, version)
     if version < Version.V4_0:

@@ -1,7 +1,13 @@
-from sqlalchemy import Dialect, make_url
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache
+from threading import Barrier, BrokenBarrierError
+
+import pytest
+from sqlalchemy import Dialect, MetaData, make_url
 from sqlalchemy.schema import CreateTable
 
-from hive.schema import Version, metadata
+from hive.schema import Version, bookkeeping, description, metadata
 
 
 def test_4_1_describes_statistics_by_ids_alone() -> None:
@@ -35,3 +41,20 @@ def statement(table: str, version: Version, drivername: str) -> str:
 
 def test_a_description_is_made_once() -> None:
     assert metadata(Version.V4_1) is metadata(Version.V4_1)
+
+
+def test_threads_that_ask_first_get_the_same_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = Barrier(2)
+    describe = bookkeeping.describe
+
+    def describe_slowly(described: MetaData, version: Version) -> None:
+        # The other thread comes here, too, unless it waits.
+        with suppress(BrokenBarrierError):
+            begun.wait(0.5)
+        describe(described, version)
+
+    monkeypatch.setattr(bookkeeping, "describe", describe_slowly)
+    monkeypatch.setattr(description, "_described", cache(description._described.__wrapped__))
+    with ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(metadata, [Version.V4_1] * 2)
+    assert first is second
