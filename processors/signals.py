@@ -95,10 +95,11 @@ class Signals:
         """When the next tick is due, by the event loop's clock."""
         self._taken = asyncio.Event()
         """Set when there is something to send, or to be acknowledged, that wasn't there before."""
+        # Not idempotent: a request that comes twice is one, and brokers that lose records have an
+        # idempotent producer fail for good.
         self._producer = Producer(
             {
                 **topic.client,
-                "enable.idempotence": True,
                 "queue.buffering.max.messages": 10_000,
                 "message.timeout.ms": 10_000,
             },

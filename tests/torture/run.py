@@ -74,6 +74,7 @@ class Run:
                 "seconds": round(time.time() - began, 2),
                 "recovery_s": recovery_s,
                 "wrong": truth.wrong[wrong:],
+                "output": self._stand.unexpected_output(),
             }
             | dict(truth.counts() - before)
         )
@@ -93,6 +94,7 @@ class Run:
                 "restarted_s": restarted_s,
                 "lost": lost,
                 "different": different,
+                "output": self._stand.unexpected_output(),
             }
         )
 
@@ -118,6 +120,7 @@ def verdict(lines: Sequence[dict[str, object]]) -> list[dict[str, object]]:
         line
         for line in lines
         if line.get("wrong")
+        or line.get("output")
         or line.get("lost")
         or line.get("different")
         or (line.get("recovery_s", 0) is None)

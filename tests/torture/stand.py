@@ -36,6 +36,7 @@ WORKERS: Final = ("worker-1", "worker-2")
 CONNECTORS: Final = ("connector-1", "connector-2")
 DISK_MIB: Final = 512
 PATIENCE_S: Final = 180.0
+OUTPUT_LINES_MAX: Final = 100
 _TEND_S: Final = 0.3
 _CLOCK: Final = Path(__file__).parent / "clock"
 # What has been committed survives the end of processes, but not that of the machine.
@@ -88,6 +89,7 @@ class Stand:
             *("demo", "run", "--tables", "12", "--partitions", "60", "--writers", "2"),
             *("--events-per-s", "20"),
         )
+        self._read_to: dict[str, int] = {}
         self._ended = threading.Event()
         self._tending = threading.Thread(target=self._tend)
 
@@ -122,6 +124,18 @@ class Stand:
     def clock(self, name: str) -> Path:
         """The file with the seconds by which the clock of a program is wrong."""
         return self.folder / f"{name}.clock"
+
+    def unexpected_output(self) -> list[str]:
+        """What connectors and workers have printed since the last call beside entries of their
+        logs: tracebacks and warnings.
+        """
+        lines = []
+        for name in (*CONNECTORS, *WORKERS):
+            with (self.folder / f"{name}.log").open(errors="replace") as log:
+                log.seek(self._read_to.get(name, 0))
+                lines += [f"{name}: {line.rstrip()}" for line in log if not line.startswith("{")]
+                self._read_to[name] = log.tell()
+        return lines[:OUTPUT_LINES_MAX]
 
     def topic(self) -> Topic:
         return TopicClient(self.brokers.addresses(), TOPIC).describe()

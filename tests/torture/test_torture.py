@@ -87,6 +87,7 @@ def test_the_table_shows_the_wrong_and_the_slow() -> None:
     assert rows[2:] == ["| f | 3 | 1 | 2.0 | 3.0 |"]
     assert verdict(lines) == lines[1:]
     assert verdict([{"compared": True, "lost": [], "different": ["x"], "warm_s": 1.0}])
+    assert verdict([{**line, "output": ["worker-1: Traceback (most recent call last):"]}])
 
 
 def test_a_store_that_is_behind_has_no_other_bytes() -> None:
