@@ -187,10 +187,11 @@ def broken_transaction(parts: Parts, random: Random) -> Iterator[None]:
     """A metastore dies after it has written, before it commits."""
     connection = connect(parts.stand.url)
     connection.execute("BEGIN")
-    connection.execute('UPDATE "NOTIFICATION_SEQUENCE" SET "NEXT_EVENT_ID" = "NEXT_EVENT_ID" + 1')
+    # In the order of metastores: in another one, theirs and this one would wait for each other.
     connection.execute(
         'UPDATE "TABLE_PARAMS" SET "PARAM_VALUE" = %s WHERE "PARAM_KEY" = %s', ["-7", VERSION]
     )
+    connection.execute('UPDATE "NOTIFICATION_SEQUENCE" SET "NEXT_EVENT_ID" = "NEXT_EVENT_ID" + 1')
     yield
     connection.pgconn.finish()
 
