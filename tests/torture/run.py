@@ -18,6 +18,8 @@ from tests.torture.writing import Writers
 
 COMPARED_EVERY: Final = 10
 READS_PER_S: Final = 500
+SLOW_S: Final = 25.0
+"""Logs are kept of a recovery that takes longer."""
 
 
 def drawn(seed: int, number: int) -> Fault:
@@ -65,19 +67,19 @@ class Run:
             time.sleep(seconds if longest_s is None else min(longest_s, seconds))
         self._loses_records |= fault.loses_records
         recovery_s = seconds_until_warm(self._parts)
-        self._journal.add(
-            {
-                "number": number,
-                "seed": seed,
-                "fault": fault.name,
-                "began": round(began, 3),
-                "seconds": round(time.time() - began, 2),
-                "recovery_s": recovery_s,
-                "wrong": truth.wrong[wrong:],
-                "output": self._stand.unexpected_output(),
-            }
-            | dict(truth.counts() - before)
-        )
+        line: dict[str, object] = {
+            "number": number,
+            "seed": seed,
+            "fault": fault.name,
+            "began": round(began, 3),
+            "seconds": round(time.time() - began, 2),
+            "recovery_s": recovery_s,
+            "wrong": truth.wrong[wrong:],
+            "output": self._stand.unexpected_output(),
+        }
+        self._journal.add(line | dict(truth.counts() - before))
+        if verdict([line]) or (recovery_s or 0) > SLOW_S:
+            self._journal.keep_logs(number, self._stand.folder.glob("*.log"))
 
     def compare(self) -> None:
         """Nobody writes, and stores are compared with what the topic says."""

@@ -11,7 +11,7 @@ from tests.support.processes import open_folder
 from tests.support.summary import Say
 from tests.torture import recovery
 from tests.torture.faults import FAULTS
-from tests.torture.journal import Journal
+from tests.torture.journal import LOG_BYTES_MAX, Journal
 from tests.torture.run import Run, drawn, go_on, verdict
 from tests.torture.settling import difference
 
@@ -103,3 +103,12 @@ def test_a_store_that_is_behind_has_no_other_bytes() -> None:
     assert difference(other, replayed, exact=False) == "readers see another t"
     same = {**other, "content": replayed["content"]}
     assert difference(same, replayed, exact=True) == "other bytes: b, not a"
+
+
+def test_logs_outlive_their_run(tmp_path: Path) -> None:
+    log = tmp_path / "worker-1.log"
+    log.write_bytes(b"old " + bytes(LOG_BYTES_MAX - 3) + b"end")
+    Journal(tmp_path / "journal").keep_logs(7, [log])
+    kept = (tmp_path / "journal" / "logs-7" / "worker-1.log").read_bytes()
+    assert len(kept) == LOG_BYTES_MAX
+    assert kept.endswith(b"end")
