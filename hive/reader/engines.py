@@ -1,6 +1,7 @@
 """Engines for plain URLs of the metastore's database, with the drivers that Metatide includes."""
 
 import select
+import warnings
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -9,6 +10,9 @@ from hive.errors import InputError
 from hive.reader.cursors import LastAnswer, LongAnswer
 from hive.reader.login import Login, PasswordError, split_login
 from hive.reader.sessions import prepare_sessions
+
+# A statement whose tables aren't joined multiplies rows: it must not be run at all.
+warnings.filterwarnings("error", ".*has a cartesian product", sa.exc.SAWarning)
 
 CONNECT_TIMEOUT_S: Final = 3
 _DRIVERS: Final = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
