@@ -68,6 +68,7 @@ class DatabaseSnapshot:
 
     def rows(self, statement: Executable, parameters: Parameters | None = None) -> Sequence[Row]:
         """All rows of an answer, as plain tuples with the driver's values."""
+        assert self._streamed is None, "a long answer hasn't ended"
         result = self._connection.execute(statement, parameters)
         try:
             assert result.cursor is not None
@@ -79,11 +80,15 @@ class DatabaseSnapshot:
         self, statement: Executable, parameters: Parameters | None = None
     ) -> Iterator[Sequence[Row]]:
         """A long answer, some rows at a time. Nothing else can be read before it ends."""
+        assert self._streamed is None, "a long answer hasn't ended"
         options = {"yield_per": FETCHED_ROWS}
         with self._connection.execute(statement, parameters, execution_options=options) as result:
             self._streamed = result
-            for rows in result.partitions() if result.returns_rows else ():
-                yield [tuple(row) for row in rows]
+            try:
+                for rows in result.partitions() if result.returns_rows else ():
+                    yield [tuple(row) for row in rows]
+            finally:
+                self._streamed = None
 
     def close(self) -> None:
         """Gives up a long answer of which not all rows were taken."""

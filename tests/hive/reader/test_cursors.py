@@ -69,6 +69,18 @@ def test_rows_that_nobody_takes_hold_nobody_up(way: tuple[RoundTrips, sa.Engine]
         assert streamed(snapshot, EMPTY) == []
 
 
+def test_nothing_is_read_beside_a_long_answer(way: tuple[RoundTrips, sa.Engine]) -> None:
+    _, engine = way
+    with open_snapshot(engine, VERSION) as snapshot:
+        rows = snapshot.stream(LONG)
+        next(rows)
+        for read in (lambda: snapshot.rows(EMPTY), lambda: list(snapshot.stream(EMPTY))):
+            with pytest.raises(AssertionError, match="hasn't ended"):
+                read()
+        assert len(list(rows)) == 2
+        assert snapshot.rows(EMPTY) == []
+
+
 def test_an_error_among_the_rows_is_raised(way: tuple[RoundTrips, sa.Engine]) -> None:
     _, engine = way
     failing = pytest.raises(sa.exc.DataError, match="division by zero")
