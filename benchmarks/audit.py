@@ -6,14 +6,14 @@ python -m benchmarks.audit [--tables N] [--partitions N]
 import argparse
 import asyncio
 import json
-import multiprocessing
 import resource
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
-from benchmarks.prewarm import LAYOUTS, bare, filled
+from benchmarks.prewarm import LAYOUTS, bare, filled, run_elsewhere
 from metatide.demo.options import Size
 from query_api.audit import Audited, Auditor, totals
 from query_api.audit.scopes import known_scopes
@@ -39,10 +39,7 @@ def main() -> None:
     with ExitStack() as stack:
         url = stack.enter_context(postgres.server()).new_database()
         size = Size(arguments.tables, arguments.partitions, LAYOUTS)
-        filling = multiprocessing.get_context("spawn").Process(target=filled, args=(url, size))
-        filling.start()
-        filling.join()
-        assert filling.exitcode == 0
+        run_elsewhere(partial(filled, url, size))
         began, cpu = time.perf_counter(), cpu_s()
         rows = bare(url)
         report("select the same rows", began, cpu, rows=rows)

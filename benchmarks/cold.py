@@ -8,12 +8,10 @@ python -m benchmarks.cold [--delays MS …] [--tables COUNT]
 
 import argparse
 import json
-import multiprocessing
 import os
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -22,14 +20,13 @@ import httpx
 import psutil
 import sqlalchemy as sa
 
-from benchmarks.delay import DelayedPort
+from benchmarks.delay import delayed_database
 from benchmarks.live import connector, percentile
-from benchmarks.prewarm import LAYOUTS, filled
+from benchmarks.prewarm import LAYOUTS, filled, run_elsewhere
 from metatide.demo.options import Size
 from metatide.stack.database import make_engine
 from tests.support import postgres
 from tests.support.kafka import broker
-from tests.support.processes import open_folder, running
 from tests.support.topics import new_topic
 from tests.support.workers import WorkerProcess
 
@@ -50,27 +47,10 @@ def main() -> None:
     arguments = parser.parse_args()
     with postgres.server() as server, broker() as servers:
         url = sa.make_url(server.new_database())
-        filling = multiprocessing.get_context("spawn").Process(
-            target=filled, args=(url.render_as_string(hide_password=False), SIZE)
-        )
-        filling.start()
-        filling.join()
-        assert filling.exitcode == 0
+        run_elsewhere(partial(filled, url.render_as_string(hide_password=False), SIZE))
         for delay_ms in arguments.delays:
-            with delayed(url, delay_ms) as way:
+            with delayed_database(url, delay_ms) as way:
                 print(json.dumps(measured(servers, url, way, delay_ms, arguments.tables)))
-
-
-@contextmanager
-def delayed(url: sa.URL, delay_ms: float) -> Iterator[sa.URL]:
-    """The database by a way on which a round trip takes as long; without a delay it is direct."""
-    if not delay_ms:
-        yield url
-        return
-    assert url.port is not None
-    port = DelayedPort(url.port, delay_ms)
-    with open_folder() as folder, running(port, folder / "delay.log"):
-        yield url.set(host="127.0.0.1", port=port.port)
 
 
 def measured(

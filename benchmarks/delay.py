@@ -6,12 +6,16 @@ python -m benchmarks.delay PORT TARGET_PORT ROUND_TRIP_MS
 import asyncio
 import socket
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import sqlalchemy as sa
 
 from metatide.stack.machine import LOOPBACK, free_port
 from metatide.stack.service import Launch, Service
 from tests.support.links import Link
+from tests.support.processes import open_folder, running
 
 
 class DelayedPort(Service):
@@ -35,6 +39,18 @@ class DelayedPort(Service):
     def answers(self) -> bool:
         with socket.socket() as probe:
             return probe.connect_ex((LOOPBACK, self.port)) == 0
+
+
+@contextmanager
+def delayed_database(url: sa.URL, delay_ms: float) -> Iterator[sa.URL]:
+    """A database by a way on which a round trip takes as long; without a delay it is direct."""
+    if not delay_ms:
+        yield url
+        return
+    assert url.port is not None
+    port = DelayedPort(url.port, delay_ms)
+    with open_folder() as folder, running(port, folder / "delay.log"):
+        yield url.set(host=LOOPBACK, port=port.port)
 
 
 async def _serve(port: int, target_port: int, delay_s: float) -> None:

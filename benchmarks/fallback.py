@@ -8,19 +8,18 @@ python -m benchmarks.fallback [--delays MS …] [--seconds S]
 import argparse
 import asyncio
 import json
-import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from benchmarks.delay import DelayedPort
+from benchmarks.delay import delayed_database
 from benchmarks.live import percentile
-from benchmarks.prewarm import LAYOUTS, filled
+from benchmarks.prewarm import LAYOUTS, filled, run_elsewhere
 from hive.names import DatabaseName, TableName
 from metatide.demo.options import Size
 from metatide.stack.database import make_engine
@@ -29,7 +28,6 @@ from query_api.database.reads import CurrentEvent
 from query_api.reads import GetDatabase, GetTable, ListTables
 from query_api.reads.read import Read
 from tests.support import postgres
-from tests.support.processes import open_folder, running
 
 SIZE: Final = Size(200, 2_000, LAYOUTS)
 DELAYS_MS: Final = (0.0, 20.0)
@@ -45,28 +43,11 @@ def main() -> None:
     arguments = parser.parse_args()
     with postgres.server() as server:
         url = sa.make_url(server.new_database())
-        filling = multiprocessing.get_context("spawn").Process(
-            target=filled, args=(url.render_as_string(hide_password=False), SIZE)
-        )
-        filling.start()
-        filling.join()
-        assert filling.exitcode == 0
+        run_elsewhere(partial(filled, url.render_as_string(hide_password=False), SIZE))
         reads = _reads(url)
         for delay_ms in arguments.delays:
-            with _delayed(url, delay_ms) as way:
+            with delayed_database(url, delay_ms) as way:
                 _measure(delay_ms, way, reads, arguments.seconds)
-
-
-@contextmanager
-def _delayed(url: sa.URL, delay_ms: float) -> Iterator[sa.URL]:
-    """The database by a way on which a round trip takes as long; without a delay it is direct."""
-    if not delay_ms:
-        yield url
-        return
-    assert url.port is not None
-    port = DelayedPort(url.port, delay_ms)
-    with open_folder() as folder, running(port, folder / "delay.log"):
-        yield url.set(host="127.0.0.1", port=port.port)
 
 
 def _reads(url: sa.URL) -> Reads:

@@ -11,8 +11,9 @@ import re
 import resource
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -53,11 +54,7 @@ def main() -> None:
         broker = stack.enter_context(kafka.broker())
         url = server.new_database()
         size = Size(arguments.tables, arguments.partitions, LAYOUTS)
-        # Another process fills the database, so that its memory isn't measured.
-        filling = multiprocessing.get_context("spawn").Process(target=filled, args=(url, size))
-        filling.start()
-        filling.join()
-        assert filling.exitcode == 0
+        run_elsewhere(partial(filled, url, size))
         with measured("select the same rows") as figures:
             figures["rows"] = bare(url)
         collect_seldom()
@@ -70,6 +67,14 @@ def main() -> None:
         ratio = round(theirs / figures["seconds"], 2)
         line = {"benchmark": "CachedStore", "seconds": round(theirs, 2), "times_prewarm": ratio}
         print(json.dumps(line), flush=True)
+
+
+def run_elsewhere(fill: Callable[[], None]) -> None:
+    """Fills a database from another process, whose memory isn't measured."""
+    filling = multiprocessing.get_context("spawn").Process(target=fill)
+    filling.start()
+    filling.join()
+    assert filling.exitcode == 0
 
 
 def filled(url: str, size: Size) -> None:

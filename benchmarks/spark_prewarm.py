@@ -5,7 +5,6 @@ python -m benchmarks.spark_prewarm [--tables N] [--partitions N] [--one-table] [
 
 import argparse
 import json
-import multiprocessing
 import os
 import tempfile
 import threading
@@ -19,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks.prewarm import LAYOUTS, PARTITIONS, TABLES, filled, prewarm
+from benchmarks.prewarm import LAYOUTS, PARTITIONS, TABLES, filled, prewarm, run_elsewhere
 from connectors import topic_admin
 from connectors.loads.batch import find_database
 from connectors.loads.plan import everything
@@ -59,10 +58,7 @@ def main() -> None:
         fill = partial(one_table, url, arguments.partitions)
         if not arguments.one_table:
             fill = partial(filled, url, Size(arguments.tables, arguments.partitions, LAYOUTS))
-        filling = multiprocessing.get_context("spawn").Process(target=fill)
-        filling.start()
-        filling.join()
-        assert filling.exitcode == 0
+        run_elsewhere(fill)
         if arguments.local:
             with measured("prewarm, local engine"):
                 prewarm(url, broker, 2)

@@ -210,19 +210,24 @@ def test_a_lost_event_is_found_behind_those_that_another_connector_published_sin
         connector.until(lambda: tails.find(topic).epoch == 1)
 
 
-def test_what_brokers_took_late_is_compared_with_the_log(
-    log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def slow_down_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on they acknowledge late."""
     flush = Publisher.flush
 
     def flush_late(publisher: Publisher) -> None:
         time.sleep(QUICK.acknowledged_s_max)
         flush(publisher)
 
+    monkeypatch.setattr(Publisher, "flush", flush_late)
+
+
+def test_what_brokers_took_late_is_compared_with_the_log(
+    log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
-        monkeypatch.setattr(Publisher, "flush", flush_late)
+        slow_down_brokers(monkeypatch)
         publish(topic, 2, b"lost")
         log.write(4)
         connector.until(lambda: tails.find(topic).epoch == 1)
@@ -279,16 +284,10 @@ def test_what_brokers_took_late_counts_once_it_was_compared(
     log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else no load would end while brokers are slow."""
-    flush = Publisher.flush
-
-    def flush_late(publisher: Publisher) -> None:
-        time.sleep(QUICK.acknowledged_s_max)
-        flush(publisher)
-
     log.write(1)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(1)
-        monkeypatch.setattr(Publisher, "flush", flush_late)
+        slow_down_brokers(monkeypatch)
         events = count(2)
 
         def is_complete_while_events_follow() -> bool:
