@@ -18,13 +18,16 @@ from typing import Any, Final
 
 import httpx
 import psutil
+import psycopg
 import sqlalchemy as sa
 
 from benchmarks.delay import delayed_database
 from benchmarks.live import connector, percentile
-from benchmarks.prewarm import LAYOUTS, filled, run_elsewhere
+from benchmarks.load import cpu_s
+from benchmarks.prewarm import LAYOUTS, filled, run_elsewhere, table_names
 from metatide.demo.options import Size
 from metatide.stack.database import make_engine
+from metatide.stack.machine import LOOPBACK
 from tests.support import postgres
 from tests.support.kafka import broker
 from tests.support.topics import new_topic
@@ -66,15 +69,16 @@ def measured(
             worker.start()
             try:
                 worker.until_ready(SHARDS)
-                with httpx.Client(base_url=f"http://127.0.0.1:{worker.port}") as client:
+                with httpx.Client(base_url=f"http://{LOOPBACK}:{worker.port}") as client:
                     for path in paths[:WARM_UP]:
                         cold_ms(client, path)
-                    logins, spent_s = sessions(url), cpu_s(process.pid)
+                    server = psutil.Process(process.pid)
+                    logins, spent_s = sessions(url), cpu_s(server)
                     took_ms = [cold_ms(client, path) for path in paths[WARM_UP:]]
-                    logins, spent_s = sessions(url) - logins, cpu_s(process.pid) - spent_s
+                    logins, spent_s = sessions(url) - logins, cpu_s(server) - spent_s
             finally:
                 worker.end()
-    bare_ms = [login_ms(way) for _ in range(tables)]
+    bare_ms = [login_ms(way.render_as_string(hide_password=False)) for _ in range(tables)]
     return {
         "delay_ms": delay_ms,
         "cold_p50_ms": percentile(took_ms, 0.5),
@@ -90,11 +94,8 @@ def measured(
 
 def drawn_paths(url: sa.URL, count: int) -> list[str]:
     """The paths of different tables, drawn from all there are."""
-    engine = make_engine(url)
-    statement = 'SELECT d."NAME", t."TBL_NAME" FROM "TBLS" t JOIN "DBS" d ON t."DB_ID" = d."DB_ID"'
-    with engine.connect() as connection:
-        names = connection.execute(sa.text(statement)).all()
-    return [f"/v1/databases/{db}/tables/{table}" for db, table in Random(1).sample(names, count)]
+    names = Random(1).sample(table_names(url), count)
+    return [f"/v1/databases/{db}/tables/{table}" for db, table in names]
 
 
 def cold_ms(client: httpx.Client, path: str) -> float:
@@ -118,16 +119,10 @@ def sessions(url: sa.URL) -> int:
         return int(connection.execute(sa.text(statement)).scalar_one())
 
 
-def cpu_s(pid: int) -> float:
-    times = psutil.Process(pid).cpu_times()
-    return times.user + times.system
-
-
-def login_ms(url: sa.URL) -> float:
-    engine = make_engine(url)
+def login_ms(url: str) -> float:
     began = time.perf_counter()
-    with engine.connect() as connection:
-        connection.exec_driver_sql("SELECT 1").all()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SELECT 1").fetchall()
     return 1000 * (time.perf_counter() - began)
 
 

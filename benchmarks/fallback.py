@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from benchmarks.delay import delayed_database
 from benchmarks.live import percentile
-from benchmarks.prewarm import LAYOUTS, filled, run_elsewhere
+from benchmarks.prewarm import LAYOUTS, filled, run_elsewhere, table_names
 from hive.names import DatabaseName, TableName
 from metatide.demo.options import Size
 from metatide.stack.database import make_engine
@@ -52,12 +52,7 @@ def main() -> None:
 
 def _reads(url: sa.URL) -> Reads:
     """Reads of each kind, of objects drawn from all there are."""
-    engine = make_engine(url.render_as_string(hide_password=False))
-    statement = 'SELECT d."NAME", t."TBL_NAME" FROM "TBLS" t JOIN "DBS" d ON t."DB_ID" = d."DB_ID"'
-    with engine.connect() as connection:
-        names = connection.execute(sa.text(statement)).all()
-    engine.dispose()
-    tables = [TableName("hive", db, table) for db, table in names]
+    tables = [TableName("hive", db, table) for db, table in table_names(url)]
     random = Random(1)
     database: Callable[[], DatabaseName] = lambda: random.choice(tables).database  # noqa: E731
     return {

@@ -84,6 +84,13 @@ def filled(url: str, size: Size) -> None:
     store.engine.dispose()
 
 
+def table_names(url: sa.URL) -> list[tuple[str, str]]:
+    """All tables, each with its database."""
+    statement = 'SELECT d."NAME", t."TBL_NAME" FROM "TBLS" t JOIN "DBS" d ON t."DB_ID" = d."DB_ID"'
+    with make_engine(url).connect() as connection:
+        return [(db, table) for db, table in connection.execute(sa.text(statement))]
+
+
 def bare(url: str) -> int:
     """Reads the rows by one statement per table and ignores them; returns their number."""
     rows = 0

@@ -15,6 +15,7 @@ from connectors import headers, tails
 from connectors.connector import Connector, Status
 from connectors.headers import RecordHeaders, RecordKind
 from connectors.metrics import Metrics
+from connectors.publisher import write_now
 from connectors.settings import Pace
 from connectors.source import Source
 from connectors.watermark import Watermark
@@ -28,6 +29,7 @@ from state.topic.partitions import assigned_consumer
 from state.tracing import Tracing
 
 PATIENCE_S = 60.0
+QUICK = Pace(gap_ms=100, transactions_s=0.1)
 _numbers = itertools.count(1)
 
 
@@ -219,3 +221,9 @@ class Log:
     def _set(self, connection: sa.Connection, next_id: int) -> None:
         sequence = self.tables["NOTIFICATION_SEQUENCE"]
         connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=next_id))
+
+
+def publish(topic: Topic, event: int, row_hash: bytes) -> None:
+    """Writes the record of a connector that has read this row."""
+    head = RecordHeaders(RecordKind.CHANGE, 0, event, "COMMIT_TXN", row_hash)
+    write_now(topic, Change(0, event - 1, event), head, [0])

@@ -1,22 +1,16 @@
 """Holes, restored databases, other metastores, odd rows: found at once, and said."""
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from itertools import count
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 import sqlalchemy as sa
-import structlog
 from structlog.testing import LogCapture
 
 from connectors import publisher, tails, topic_records
-from connectors.headers import RecordHeaders, RecordKind
-from connectors.publisher import Publisher
+from connectors.headers import RecordKind
 from connectors.settings import Pace
-from connectors.source import Poll
 from connectors.sql_source import SqlSource
 from hive.events.decode import decode
 from hive.events.event_types import CommitTransaction, Event
@@ -29,37 +23,17 @@ from state.records.actions import CommitTxn, Undecodable
 from state.topic import Topic
 from state.topic.settings import RECORD_BYTES_MAX
 from tests.connectors.connector_runs import (
+    QUICK,
     Log,
     Message,
     assert_unbroken,
     changes,
     connecting,
     fold,
-    new_topic,
+    publish,
     read,
 )
 from tests.metatide.demo import workload_runs
-
-QUICK = Pace(gap_ms=100, transactions_s=0.1)
-
-
-@pytest.fixture
-def log(new_metastore_database: Callable[[], str]) -> Log:
-    return Log(make_engine(new_metastore_database()))
-
-
-@pytest.fixture
-def topic(kafka_broker: str) -> Topic:
-    return new_topic(kafka_broker, 2)
-
-
-@pytest.fixture
-def said() -> Iterator[LogCapture]:
-    capture = LogCapture()
-    before = structlog.get_config()["processors"]
-    structlog.configure(processors=[capture])
-    yield capture
-    structlog.configure(processors=before)
 
 
 def entry(said: LogCapture, event: str) -> dict[str, Any]:
@@ -189,12 +163,6 @@ def test_a_restored_database_that_went_on_is_noticed_by_its_rows(log: Log, topic
     assert resets(read(topic)) == {0: [(1, 12)], 1: [(1, 12)]}
 
 
-def publish(topic: Topic, event: int, row_hash: bytes) -> None:
-    """Writes the record of a connector that has read this row."""
-    head = RecordHeaders(RecordKind.CHANGE, 0, event, "COMMIT_TXN", row_hash)
-    publisher.write_now(topic, Change(0, event - 1, event), head, [0])
-
-
 def test_a_lost_event_is_found_behind_those_that_another_connector_published_since(
     log: Log, topic: Topic
 ) -> None:
@@ -208,93 +176,6 @@ def test_a_lost_event_is_found_behind_those_that_another_connector_published_sin
     source.close()
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until(lambda: tails.find(topic).epoch == 1)
-
-
-def slow_down_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on they acknowledge late."""
-    flush = Publisher.flush
-
-    def flush_late(publisher: Publisher) -> None:
-        time.sleep(QUICK.acknowledged_s_max)
-        flush(publisher)
-
-    monkeypatch.setattr(Publisher, "flush", flush_late)
-
-
-def test_what_brokers_took_late_is_compared_with_the_log(
-    log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log.write(1, 2, 3)
-    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
-        connector.until_position(3)
-        slow_down_brokers(monkeypatch)
-        publish(topic, 2, b"lost")
-        log.write(4)
-        connector.until(lambda: tails.find(topic).epoch == 1)
-        assert connector.value("faults_total", kind="history") == 1
-
-
-def test_a_long_way_behind_is_no_delay_of_the_brokers(
-    log: Log, topic: Topic, said: LogCapture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pace = replace(QUICK, acknowledged_s_max=2.0)
-    poll = SqlSource.poll
-
-    def poll_slowly(source: SqlSource, *places: int) -> Poll:
-        time.sleep(0.1)
-        return poll(source, *places)
-
-    monkeypatch.setattr(SqlSource, "poll", poll_slowly)
-    log.write(1)
-    with connecting(SqlSource(log.engine, rows_max=1), topic, pace) as connector:
-        connector.until_position(1)
-        # A new broker may take long for the first record of a producer.
-        said.entries.clear()
-        log.write(*range(2, 42))
-        connector.until_position(41)
-        log.write(42)
-        connector.until_position(42)
-    assert [line for line in said.entries if "slow" in line["event"]] == []
-
-
-def test_a_long_comparison_is_no_delay_of_the_brokers(
-    log: Log, topic: Topic, said: LogCapture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pace = replace(QUICK, acknowledged_s_max=2.0)
-    hashes = SqlSource.hashes
-
-    def compare_slowly(source: SqlSource, events: Sequence[int]) -> dict[int, bytes]:
-        time.sleep(pace.acknowledged_s_max)
-        return hashes(source, events)
-
-    log.write(1)
-    with connecting(SqlSource(log.engine), topic, pace) as connector:
-        connector.until_position(1)
-    monkeypatch.setattr(SqlSource, "hashes", compare_slowly)
-    said.entries.clear()
-    log.write(2)
-    with connecting(SqlSource(log.engine), topic, pace) as connector:
-        connector.until_position(2)
-        log.write(3)
-        connector.until_position(3)
-    assert [line for line in said.entries if "slow" in line["event"]] == []
-
-
-def test_what_brokers_took_late_counts_once_it_was_compared(
-    log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else no load would end while brokers are slow."""
-    log.write(1)
-    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
-        connector.until_position(1)
-        slow_down_brokers(monkeypatch)
-        events = count(2)
-
-        def is_complete_while_events_follow() -> bool:
-            log.write(next(events))
-            return connector.watermark.event(0, [0, 1]) >= 5
-
-        connector.until(is_complete_while_events_follow)
 
 
 def test_a_row_that_is_gone_among_others_begins_an_epoch(log: Log, topic: Topic) -> None:

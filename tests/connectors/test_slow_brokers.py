@@ -1,0 +1,103 @@
+"""What brokers took late is compared with the log, and nothing else counts as their delay."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+
+import pytest
+from structlog.testing import LogCapture
+
+from connectors import tails
+from connectors.publisher import Publisher
+from connectors.source import Poll
+from connectors.sql_source import SqlSource
+from state.topic import Topic
+from tests.connectors.connector_runs import QUICK, Log, connecting, publish
+
+
+def slow_down_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on they acknowledge late."""
+    flush = Publisher.flush
+
+    def flush_late(publisher: Publisher) -> None:
+        time.sleep(QUICK.acknowledged_s_max)
+        flush(publisher)
+
+    monkeypatch.setattr(Publisher, "flush", flush_late)
+
+
+def test_what_brokers_took_late_is_compared_with_the_log(
+    log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+        slow_down_brokers(monkeypatch)
+        publish(topic, 2, b"lost")
+        log.write(4)
+        connector.until(lambda: tails.find(topic).epoch == 1)
+        assert connector.value("faults_total", kind="history") == 1
+
+
+def test_a_long_way_behind_is_no_delay_of_the_brokers(
+    log: Log, topic: Topic, said: LogCapture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pace = replace(QUICK, acknowledged_s_max=2.0)
+    poll = SqlSource.poll
+
+    def poll_slowly(source: SqlSource, *places: int) -> Poll:
+        time.sleep(0.1)
+        return poll(source, *places)
+
+    monkeypatch.setattr(SqlSource, "poll", poll_slowly)
+    log.write(1)
+    with connecting(SqlSource(log.engine, rows_max=1), topic, pace) as connector:
+        connector.until_position(1)
+        # A new broker may take long for the first record of a producer.
+        said.entries.clear()
+        log.write(*range(2, 42))
+        connector.until_position(41)
+        log.write(42)
+        connector.until_position(42)
+    assert [line for line in said.entries if "slow" in line["event"]] == []
+
+
+def test_a_long_comparison_is_no_delay_of_the_brokers(
+    log: Log, topic: Topic, said: LogCapture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pace = replace(QUICK, acknowledged_s_max=2.0)
+    hashes = SqlSource.hashes
+
+    def compare_slowly(source: SqlSource, events: Sequence[int]) -> dict[int, bytes]:
+        time.sleep(pace.acknowledged_s_max)
+        return hashes(source, events)
+
+    log.write(1)
+    with connecting(SqlSource(log.engine), topic, pace) as connector:
+        connector.until_position(1)
+    monkeypatch.setattr(SqlSource, "hashes", compare_slowly)
+    said.entries.clear()
+    log.write(2)
+    with connecting(SqlSource(log.engine), topic, pace) as connector:
+        connector.until_position(2)
+        log.write(3)
+        connector.until_position(3)
+    assert [line for line in said.entries if "slow" in line["event"]] == []
+
+
+def test_what_brokers_took_late_counts_once_it_was_compared(
+    log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else no load would end while brokers are slow."""
+    log.write(1)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(1)
+        slow_down_brokers(monkeypatch)
+        events = count(2)
+
+        def is_complete_while_events_follow() -> bool:
+            log.write(next(events))
+            return connector.watermark.event(0, [0, 1]) >= 5
+
+        connector.until(is_complete_while_events_follow)
