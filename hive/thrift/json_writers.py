@@ -144,15 +144,18 @@ def _elements(key: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @cache
 def _struct_writer(struct: Struct) -> Write:
-    # Filled at the first use, since structs may hold each other.
-    fields: list[tuple[str, str, bytes, Write, bytes]] = []
+    # Made at the first use, since structs may hold each other.
+    fields: tuple[tuple[str, str, bytes, Write, bytes], ...] | None = None
     described_ids = {str(field.id) for field in struct.fields}
 
     def write_struct(value: dict[str, Any], append: Append) -> None:
-        if not fields:
-            for f in plan(struct, json_writer, writer):
-                key = "" if f.fixed else str(f.id)
-                fields.append((key, f.kind, f.header, f.write, f.absent))
+        nonlocal fields
+        if fields is None:
+            # All at once: other threads write without those that are missing.
+            fields = tuple(
+                ("" if f.fixed else str(f.id), f.kind, f.header, f.write, f.absent)
+                for f in plan(struct, json_writer, writer)
+            )
         if not value.keys() <= described_ids:
             append(_with_unknown(struct, described_ids, value))
             return

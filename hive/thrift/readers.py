@@ -98,14 +98,20 @@ def _same(expected: int, actual: int, at: int) -> None:
 
 def struct_reader(struct: Struct, **instead: Read) -> Read:
     """A reader of a struct as a mapping; each function in `instead` reads the field of its name."""
-    # Filled at the first use, since structs may hold each other.
-    plan: dict[tuple[int, int], tuple[str, Read]] = {}
+    # Made at the first use, since structs may hold each other.
+    plan: dict[tuple[int, int], tuple[str, Read]] | None = None
 
     def read_struct(data: bytes, at: int) -> tuple[dict[str, Any], int]:
-        if not plan:
-            for field in struct.fields:
-                read = instead.get(field.name) or reader(field.type)
-                plan[field.type.code, field.id] = field.name, read
+        nonlocal plan
+        if plan is None:
+            # All at once: to other threads, fields that are missing would be unknown.
+            plan = {
+                (field.type.code, field.id): (
+                    field.name,
+                    instead.get(field.name) or reader(field.type),
+                )
+                for field in struct.fields
+            }
         value: dict[str, Any] = {}
         while data[at] != STOP:
             key = FIELD.unpack_from(data, at)

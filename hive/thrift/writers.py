@@ -106,20 +106,24 @@ def _map_writer(type_: MapOf) -> Write:
 
 
 def _struct_writer(struct: Struct) -> Write:
-    # Filled at the first use, since structs may hold each other.
-    fields: list[tuple[str, bytes, Write, bytes]] = []
+    # Made at the first use, since structs may hold each other.
+    fields: tuple[tuple[str, bytes, Write, bytes], ...] | None = None
     names = {field.name for field in struct.fields}
 
     def write_struct(value: Mapping[str, Any] | bytes, append: Append) -> None:
+        nonlocal fields
         if isinstance(value, bytes):
             append(value)
             return
         if not value.keys() <= names:
             append(_with_unknown(struct, names, value))
             return
-        if not fields:
-            for f in plan(struct, writer, writer):
-                fields.append(("" if f.fixed else f.name, f.header, f.write, f.absent))
+        if fields is None:
+            # All at once: other threads write without those that are missing.
+            fields = tuple(
+                ("" if f.fixed else f.name, f.header, f.write, f.absent)
+                for f in plan(struct, writer, writer)
+            )
         for name, header, write, absent in fields:
             item = value.get(name)
             if item is not None:

@@ -39,6 +39,9 @@ class Fault:
     loses_records: bool = False
     """Whether brokers may lose what they acknowledged: then stores may hold more than the topic."""
 
+    last_words: str | None = None
+    """What a process prints that can't go on."""
+
 
 @contextmanager
 def killed(names: tuple[str, ...], parts: Parts, random: Random) -> Iterator[None]:
@@ -234,7 +237,13 @@ FAULTS: Final = (
     Fault("brokers: unclean leader", unclean_leader, (1, 4), loses_records=True),
     Fault("workers: rebalance", rebalanced, (4, 12)),
     Fault("a worker: full disk", full_disk, (2, 8), cheap=True, needs_disk=True),
-    Fault("a worker: read-only disk", read_only_disk, (2, 6), needs_disk=True),
+    Fault(
+        "a worker: read-only disk",
+        read_only_disk,
+        (2, 6),
+        needs_disk=True,
+        last_words="metatide: cannot write in the folder",
+    ),
     Fault("a worker: lost stores", lost_stores, (0, 3), cheap=True),
     Fault("a worker: corrupt SSTs", corrupt_files, (0, 3), cheap=True),
     Fault("the log: events deleted unread", lost_log, (1, 4), cheap=True),

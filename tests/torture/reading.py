@@ -29,6 +29,8 @@ class Session:
         self._port, self._database = port, database
         self._connection: http.client.HTTPConnection | None = None
         self.position = Position(0, 0)
+        self.evidence = ""
+        """The last answer, as it came."""
         self.seen = dict.fromkeys(TABLES, -1)
         self.restores = 0
 
@@ -51,6 +53,7 @@ class Session:
             self._connection.request("GET", path)
             answer = self._connection.getresponse()
             text = answer.read()
+            self.evidence = f"{self._port}: {answer.status} {dict(answer.headers)} {text!r}"
         except (OSError, http.client.HTTPException):
             self.close()
             return None
@@ -158,7 +161,8 @@ class Readers:
         least = self._truth.tables[name].certain
         answer = session.version(name, "consistency=latest")
         if self._count(answer) and answer is not None:
-            self._check_latest(name, answer[0], least, str(session.position))
+            where = f"{session.position}; {session.evidence}"
+            self._check_latest(name, answer[0], least, where)
 
     def _check_latest(self, name: str, version: int, least: int, where: str) -> None:
         history = self._truth.tables[name]
@@ -178,7 +182,8 @@ class Readers:
             place = history.place(answer[0])
             if place < max(0, least):
                 self._blame(
-                    f"any: {name} at {answer[0]}, place {place} < {least}", str(session.position)
+                    f"any: {name} at {answer[0]}, place {place} < {least}",
+                    f"{session.position}; {session.evidence}",
                 )
             session.seen[name] = max(least, place)
 

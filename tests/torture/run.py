@@ -75,7 +75,7 @@ class Run:
             "seconds": round(time.time() - began, 2),
             "recovery_s": recovery_s,
             "wrong": truth.wrong[wrong:],
-            "output": self._stand.unexpected_output(),
+            "output": self._stand.unexpected_output(fault.last_words),
         }
         self._journal.add(line | dict(truth.counts() - before))
         if verdict([line]) or (recovery_s or 0) > SLOW_S:

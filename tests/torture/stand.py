@@ -125,9 +125,9 @@ class Stand:
         """The file with the seconds by which the clock of a program is wrong."""
         return self.folder / f"{name}.clock"
 
-    def unexpected_output(self) -> list[str]:
+    def unexpected_output(self, last_words: str | None = None) -> list[str]:
         """What connectors and workers have printed since the last call beside entries of their
-        logs: tracebacks and warnings.
+        logs and such last words: tracebacks and warnings.
         """
         lines = []
         for name in (*CONNECTORS, *WORKERS):
@@ -135,6 +135,8 @@ class Stand:
                 log.seek(self._read_to.get(name, 0))
                 lines += [f"{name}: {line.rstrip()}" for line in log if not line.startswith("{")]
                 self._read_to[name] = log.tell()
+        if last_words is not None:
+            lines = [line for line in lines if last_words not in line]
         return lines[:OUTPUT_LINES_MAX]
 
     def topic(self) -> Topic:
