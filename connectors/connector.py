@@ -76,6 +76,10 @@ class Connector:
         self._pace = pace or Pace()
         self._metrics = metrics or Metrics()
         self._status = status or Status()
+        self._compared_to: tuple[int, ...] = (0,) * events.shards
+        """The end of each shard when a session last compared what the topic holds with the log."""
+        self._is_doubtful = False
+        """Whether something that was published after that may be of another history."""
         self._stopped = threading.Event()
 
     def stop(self) -> None:
@@ -105,10 +109,8 @@ class Connector:
         # create what is written to would give it one partition.
         signals.create(self._topic)
         topic_admin.create(self._topic)
-        window = tails.WINDOW_RECORDS
         while self._going_on():
-            resumed = self._resume(window)
-            window = tails.WINDOW_RECORDS
+            resumed = self._resume()
             session = PublishSession(
                 self._source,
                 self._topic,
@@ -122,7 +124,6 @@ class Connector:
             try:
                 self._follow(session)
                 if session.was_kept_waiting:
-                    window = tails.WIDE_WINDOW_RECORDS
                     log.info("brokers were slow; what they hold is compared with the log")
             except NewEpoch:
                 log.warning("an epoch has begun that this connector didn't begin")
@@ -131,18 +132,21 @@ class Connector:
             except Stopped:
                 return
             finally:
+                if session.has_compared:
+                    self._compared_to, self._is_doubtful = resumed.ends, False
+                self._is_doubtful |= session.is_doubtful
                 session.close()
 
-    def _resume(self, window: int) -> tails.Tails:
-        positions = tails.find(self._topic, window)
+    def _resume(self) -> tails.Tails:
+        positions = self._tails()
         lost = max(self._requested_epoch(), positions.trace)
         if is_later(lost, positions.epoch):
             self._replace_lost_epoch(lost)
-            positions = tails.find(self._topic)
+            positions = self._tails()
         while positions.behind:
             # A connector began this epoch and ended before the reset had reached all shards.
             publisher.reset(self._topic, positions.epoch, positions.lowest, positions.behind)
-            positions = tails.find(self._topic)
+            positions = self._tails()
         log.info(
             "resumed",
             epoch=positions.epoch,
@@ -153,6 +157,9 @@ class Connector:
         self._status.epoch = positions.epoch
         self._on_epoch(positions.epoch)
         return positions
+
+    def _tails(self) -> tails.Tails:
+        return tails.find(self._topic, self._compared_to if self._is_doubtful else None)
 
     def _follow(self, session: PublishSession) -> None:
         rests = Pacing(self._pace.poll_interval_ms / 1000)

@@ -78,6 +78,7 @@ class PublishSession:
         self._loaded = tails.loaded
         self._unchecked = tails.published
         """What is to be compared with the log before anything is published."""
+        self.has_compared = False
         self._gaps = GapWatch(pace.gap_ms)
         self._progress_at = 0.0
         self._complete_at = time.monotonic()
@@ -98,6 +99,12 @@ class PublishSession:
         except BaseException:
             self._publisher.close()
             raise
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether brokers may have taken, or take yet, what was sent so long after it was read."""
+        waits = self._sent_at is not None or self._publisher.unacknowledged > 0
+        return waits or self.was_kept_waiting
 
     def close(self) -> None:
         self._publisher.close()
@@ -173,7 +180,7 @@ class PublishSession:
             other = published_history.check_missing(bounds, self._known)
         if other is not None:
             self._end_history(other, poll.current)
-        self._unchecked = frozenset()
+        self._unchecked, self.has_compared = frozenset(), True
         if self._known.hash is None:
             self._known = PublishedEvent(self._known.event_id, poll.checked)
 

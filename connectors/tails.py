@@ -1,6 +1,6 @@
 """How far each shard has come in the topic: the only memory that a connector has."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from connectors import headers
@@ -12,8 +12,8 @@ from state.topic.client import topic_bounds
 from state.topic.partitions import PartitionsReader
 
 WINDOW_RECORDS = 256
-WIDE_WINDOW_RECORDS = 8_192
-"""So many records of each shard are searched after brokers have kept a connector waiting."""
+DOUBTFUL_RECORDS_MAX = 8_192
+"""So many more records of each shard are searched if they are in doubt."""
 _GROWTH = 8
 
 
@@ -95,15 +95,21 @@ class Tails:
         return tuple(shard for shard, upto in enumerate(self.upto) if upto is None)
 
 
-def find(topic: Topic, window: int = WINDOW_RECORDS) -> Tails:
-    """Searches every partition backwards, in growing windows, for its last position."""
+def find(topic: Topic, doubtful_from: Sequence[int] | None = None) -> Tails:
+    """Searches every partition backwards, in growing windows, for its last position; and for what
+    has been published from offsets on that are in doubt."""
     bounds = topic_bounds(topic)
     ends = {shard: bound.end for shard, bound in bounds.items()}
     tails = {shard: Tail() for shard in range(topic.shards)}
+    windows = dict.fromkeys(tails, WINDOW_RECORDS)
+    for shard, offset in enumerate(doubtful_from or ()):
+        windows[shard] += min(max(0, ends[shard] - offset), DOUBTFUL_RECORDS_MAX)
     with PartitionsReader(topic) as reader:
         missing = set(tails)
         while missing:
-            starts = {shard: max(bounds[shard].first, ends[shard] - window) for shard in missing}
+            starts = {
+                shard: max(bounds[shard].first, ends[shard] - windows[shard]) for shard in missing
+            }
             for message in reader.read(starts, ends):
                 tails[message.partition()].see(headers.read(message.headers()))
             missing = {
@@ -111,7 +117,7 @@ def find(topic: Topic, window: int = WINDOW_RECORDS) -> Tails:
                 for shard in missing
                 if not tails[shard].found and starts[shard] > bounds[shard].first
             }
-            window *= _GROWTH
+            windows = {shard: _GROWTH * window for shard, window in windows.items()}
     return _together(tails, ends)
 
 

@@ -1,8 +1,9 @@
 """What brokers took late is compared with the log, and nothing else counts as their delay."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 
 import pytest
@@ -12,6 +13,7 @@ from connectors import tails
 from connectors.publisher import Publisher
 from connectors.source import Poll
 from connectors.sql_source import SqlSource
+from hive.errors import PublishError, SourceError
 from state.topic import Topic
 from tests.connectors.connector_runs import QUICK, Log, connecting, publish
 
@@ -38,6 +40,92 @@ def test_what_brokers_took_late_is_compared_with_the_log(
         log.write(4)
         connector.until(lambda: tails.find(topic).epoch == 1)
         assert connector.value("faults_total", kind="history") == 1
+
+
+BURYING = range(4, 4 + 3 * tails.WINDOW_RECORDS)
+"""So many events that a look at the end of the topic doesn't show what is behind them."""
+
+
+def bury_a_lost_event(log: Log, topic: Topic) -> None:
+    """Publishes an event that the log lacks, and others after it."""
+    publish(topic, 2, b"lost")
+    log.write(*BURYING)
+
+
+def after_burying(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
+    """Acts once, when brokers have taken the last of these events."""
+    flush, actions = Publisher.flush, iter([act])
+
+    def flush_and_act(publisher: Publisher) -> None:
+        flush(publisher)
+        if max(publisher.uptos) >= BURYING[-1]:
+            for due in actions:
+                due()
+
+    monkeypatch.setattr(Publisher, "flush", flush_and_act)
+
+
+def test_what_could_not_be_compared_is_still_in_doubt(
+    log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashes = SqlSource.hashes
+    failures = iter([SourceError("the database is away")])
+
+    def fail_once(source: SqlSource, events: Sequence[int]) -> dict[int, bytes]:
+        for failure in failures:
+            raise failure
+        return hashes(source, events)
+
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+        monkeypatch.setattr(SqlSource, "hashes", fail_once)
+        after_burying(monkeypatch, partial(time.sleep, QUICK.acknowledged_s_max))
+        bury_a_lost_event(log, topic)
+        connector.until(lambda: tails.find(topic).epoch == 1)
+    assert next(failures, None) is None
+
+
+def test_what_brokers_refused_is_in_doubt(
+    log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise PublishError("no acknowledgement")
+
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+        after_burying(monkeypatch, fail)
+        bury_a_lost_event(log, topic)
+        connector.until(lambda: tails.find(topic).epoch == 1)
+
+
+def test_only_what_came_since_the_last_comparison_is_compared(
+    log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else comparing takes the time that makes the next records late."""
+    hashes = SqlSource.hashes
+    compared: list[int] = []
+
+    def compare(source: SqlSource, events: Sequence[int]) -> dict[int, bytes]:
+        compared.append(len(events))
+        return hashes(source, events)
+
+    before = 8 * tails.WINDOW_RECORDS
+    log.write(*range(1, before))
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(before - 1)
+        monkeypatch.setattr(SqlSource, "hashes", compare)
+        slow_down_brokers(monkeypatch)
+        events = count(before)
+
+        def has_compared_while_events_follow() -> bool:
+            log.write(next(events))
+            return len(compared) > 2
+
+        connector.until(has_compared_while_events_follow)
+    assert compared[0] >= before - 1
+    assert max(compared[1:]) < 5 * tails.WINDOW_RECORDS
 
 
 def test_a_long_way_behind_is_no_delay_of_the_brokers(
