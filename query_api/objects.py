@@ -74,7 +74,8 @@ class Objects(Protocol):
     def partition(self, table: TableName, values: Values) -> bytes | None: ...
 
     def partitions(self, table: TableName, values: Sequence[Values]) -> Iterable[bytes]:
-        """The partitions in the order of their values; values without a partition are skipped."""
+        """The partitions in the order of their values; values without a partition are skipped. The
+        database's are a list."""
         ...
 
     def table_statistics(self, table: TableName) -> Iterable[ColumnFigures]: ...

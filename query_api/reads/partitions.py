@@ -178,4 +178,9 @@ def _found_by_condition(table: bytes, partitions: Iterable[bytes]) -> Iterable[b
     """Partitions as the metastore returns them for values or a filter: those of a full ACID table
     lack the parameters of the serde.
     """
-    return map(acid_partition, partitions) if _about(table).full_acid else partitions
+    if not _about(table).full_acid:
+        return partitions
+    if isinstance(partitions, list):
+        # The database's answer: all who asked the same share it.
+        return list(map(acid_partition, partitions))
+    return map(acid_partition, partitions)
