@@ -1,10 +1,8 @@
 """`metatide connect`: runs the connector."""
 
-import signal
 import socket
 import time
 from functools import partial
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -26,6 +24,7 @@ from metatide.garbage_collection import collect_seldom
 from metatide.process_metrics import VERSION, process_metrics
 from metatide.stack.database import make_engine
 from metatide.stack.running import database_url
+from metatide.stop_signals import stopped_by_signals
 from metatide.topic import events_topic
 from metatide.tracing import traced
 from state.records.heartbeats import Heartbeat
@@ -88,14 +87,9 @@ def _run(config: Config, url: str, events: Topic, tracing: "Tracing | None") -> 
         tracing=tracing,
     )
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        connector.stop()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
     collect_seldom()
     listening = health.serving(config.connect.host, config.connect.port, status, metrics.registry)
-    with listening as (host, port):
+    with stopped_by_signals(connector.stop), listening as (host, port):
         address = joined(reachable(host, events.servers), port)
         log.info("listening", address=joined(host, port), advertised=address)
         heart = Heart(events, partial(_heartbeat, config.connect.name, address, status, loader))
@@ -110,8 +104,8 @@ def _run(config: Config, url: str, events: Topic, tracing: "Tracing | None") -> 
 
 
 def _heartbeat(name: str, address: str, status: Status, loader: Loader) -> Heartbeat:
-    backlog = loader.backlog
-    loads_wait_for = str(loader.fault) if backlog and loader.fault is not None else None
+    backlog, fault = loader.backlog, loader.fault
+    loads_wait_for = str(fault) if backlog and fault is not None else None
     return Heartbeat(
         name=name,
         host=socket.gethostname(),
