@@ -245,6 +245,9 @@ class Loader:
         self.metrics.waiting.set(len(self._queue))
         if not scopes:
             return
+        if epoch != self._epoch:
+            self._queue.done(scopes, None)
+            return
         began, position = time.monotonic(), None
         first = scopes[0]
         log.info("loads begin", scopes=len(scopes), kind=first.kind.value, table=str(first.name))

@@ -43,6 +43,8 @@ class Queue:
         self._asked: OrderedDict[Scope, int] = OrderedDict()
         self._due: OrderedDict[Scope, int] = OrderedDict()
         self._running: dict[Scope, int] = {}
+        self._outdated: set[Scope] = set()
+        """Scopes whose load was forgotten while it ran: it answers nothing."""
         self._resting: OrderedDict[Scope, _Rest] = OrderedDict()
         self._alone: set[Scope] = set()
         """Queued scopes that must share no snapshot, because a batch with them was refused."""
@@ -98,9 +100,11 @@ class Queue:
         with self._changed:
             self._newest = max(self._newest, position or 0)
             for scope in scopes:
-                floor = self._running.pop(scope, 0)
+                floor, outdated = self._running.pop(scope, 0), scope in self._outdated
+                self._outdated.discard(scope)
                 if position is None:
                     self._due.setdefault(scope, 0)
+                if position is None or outdated:
                     continue
                 if position < floor:
                     vain += 1
@@ -124,6 +128,7 @@ class Queue:
         again, to be loaded alone. If it is alone already, it is given up and returned."""
         with self._changed:
             floors = {scope: self._running.pop(scope, 0) for scope in scopes}
+            self._outdated.difference_update(scopes)
             self._changed.notify_all()
             if len(scopes) == 1:
                 self._rest(scopes[0], given_up=True)
@@ -139,12 +144,14 @@ class Queue:
         with self._changed:
             self._loaded.pop(scope, None)
             self._resting.pop(scope, None)
+            self._outdated |= {scope} & self._running.keys()
 
     def forget(self) -> None:
         """Forgets all that was loaded: the epoch or the lists have changed."""
         with self._changed:
             self._loaded.clear()
             self._resting.clear()
+            self._outdated.update(self._running)
             self._newest = 0
             self._changed.notify_all()
 

@@ -1,7 +1,10 @@
 """What comes first, what shares a snapshot, and what an ask is answered by."""
 
 import threading
+from collections.abc import Callable
+from functools import partial
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,6 +98,21 @@ def test_what_was_forgotten_is_loaded_when_it_is_asked_for() -> None:
     assert not due.ask(scope(1), 5)
     due.forget()
     assert due.ask(scope(1), 5)
+
+
+@pytest.mark.parametrize("forget", [Queue.forget, partial(Queue.forget_scope, scope=scope(0))])
+def test_a_load_that_was_forgotten_while_it_ran_answers_nothing(
+    forget: Callable[[Queue], None],
+) -> None:
+    due = queue()
+    assert due.ask(scope(0), 5)
+    running = due.take(0)
+    forget(due)
+    assert due.ask(scope(0), 0)
+    due.done(running, 7)
+    assert due.take(0) == [scope(0)]
+    due.done([scope(0)], 7)
+    assert not due.ask(scope(0), 7)
 
 
 def test_an_ask_waits_for_the_load_that_runs_and_may_be_answered_by_it() -> None:
