@@ -172,8 +172,8 @@ class Connector:
             if status.waits_for is not None:
                 log.info("publishing", epoch=status.epoch, event_id=session.position)
             status.position, status.sequence = session.position, session.sequence
-            status.waits_for = None
             status.turned_at = status.polled_at = time.monotonic()
+            status.waits_for = None
             took_s = status.turned_at - began
             self._stopped.wait(rests.after(busy=busy, took_s=took_s))
 

@@ -224,10 +224,11 @@ class Shard:
 
     async def make_image(self) -> Manifest | None:
         """Makes an image of the present state; None when there is no store."""
-        images, store = self._around.images, self._store
-        if images is None or store is None:
-            return None
+        images = self._around.images
         async with self._lifecycle:
+            store = self._store
+            if images is None or store is None:
+                return None
             # Closing waits for the image, or the copy would be of a closed store.
             scratch = self._around.directory.scratch(self.number)
             manifest = await asyncio.shield(asyncio.to_thread(images.create, store, scratch))

@@ -125,13 +125,17 @@ class Signals:
         loop = asyncio.get_running_loop()
         acknowledged: asyncio.Future[None] = loop.create_future()
 
-        def tell(error: object, _: object) -> None:
+        def settle(error: object) -> None:
             if acknowledged.done():
                 return
             if error is None:
                 acknowledged.set_result(None)
             else:
                 acknowledged.set_exception(TopicError(f"{self._name} didn't take it: {error}"))
+
+        def tell(error: object, _: object) -> None:
+            # At the end another thread waits for what is on its way.
+            loop.call_soon_threadsafe(settle, error)
 
         try:
             self._producer.produce(

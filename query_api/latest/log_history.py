@@ -1,6 +1,7 @@
 """The part of the log that this process has seen; it reveals a change of the database's history."""
 
 from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from typing import Final
 
 from hive.events.row import row_mark
@@ -36,6 +37,9 @@ class LogHistory:
         self._oldest = self._newest = 0
         self._applied = (0, 0)
         """The highest epoch of a shard, and the furthest event that a shard has applied in it."""
+
+        self._rising = Lock()
+        """Held while what only rises does so: the event loop and audits check positions."""
 
         self._applied_marks: AppliedMarks = lambda epoch: {}
 
@@ -91,15 +95,17 @@ class LogHistory:
         return noted
 
     def _rewind(self, epoch: int) -> None:
-        if not self.is_rewound(epoch):
-            self._rewound = epoch
+        with self._rising:
+            if not self.is_rewound(epoch):
+                self._rewound = epoch
 
     def _note_applied(self, epoch: int, event: int) -> None:
-        highest, furthest = self._applied
-        if epoch == highest:
-            self._applied = epoch, max(event, furthest)
-        elif follows(epoch, highest):
-            self._applied = epoch, event
+        with self._rising:
+            highest, furthest = self._applied
+            if epoch == highest:
+                self._applied = epoch, max(event, furthest)
+            elif follows(epoch, highest):
+                self._applied = epoch, event
 
     def _forget(self) -> None:
         self._rows.clear()
