@@ -207,11 +207,17 @@ def jumping_clock(names: tuple[str, ...], parts: Parts, random: Random) -> Itera
     clock.unlink()
 
 
-def _links(clients: tuple[str, ...], target: str, who: str) -> tuple[Fault, ...]:
+def _links(
+    clients: tuple[str, ...], target: str, who: str, *, loses_records: bool = False
+) -> tuple[Fault, ...]:
+    """`loses_records` if the link is silent or cut."""
+    silent, cut, slow = (
+        partial(changed_link, clients, target, how) for how in ("silent", "cut", "delay")
+    )
     return (
-        Fault(f"{who}: silent", partial(changed_link, clients, target, "silent"), (2, 12)),
-        Fault(f"{who}: cut", partial(changed_link, clients, target, "cut"), (1, 8)),
-        Fault(f"{who}: slow", partial(changed_link, clients, target, "delay"), (2, 8), cheap=True),
+        Fault(f"{who}: silent", silent, (2, 12), loses_records=loses_records),
+        Fault(f"{who}: cut", cut, (1, 8), loses_records=loses_records),
+        Fault(f"{who}: slow", slow, (2, 8), cheap=True),
     )
 
 
@@ -230,7 +236,8 @@ FAULTS: Final = (
     *_signals(("metastore",), "the metastore"),
     *_links(WORKERS, "brokers", "a worker's way to the brokers"),
     *_links(CONNECTORS, "brokers", "a connector's way to the brokers"),
-    *_links(BROKER_NAMES, "brokers", "a broker's way to the others"),
+    # Who leads alone meanwhile may be replaced by one that lacks what it has acknowledged.
+    *_links(BROKER_NAMES, "brokers", "a broker's way to the others", loses_records=True),
     *_links(WORKERS, "database", "a worker's way to the database"),
     *_links(CONNECTORS, "database", "a connector's way to the database"),
     *_links(WORKERS, "workers", "the way to a worker"),
