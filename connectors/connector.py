@@ -123,8 +123,12 @@ class Connector:
             )
             try:
                 self._follow(session)
-                if session.was_kept_waiting:
+                while session.was_kept_waiting and self._going_on():
                     log.info("brokers were slow; what they hold is compared with the log")
+                    self._learn(session)
+                    if not session.compare(self._tails()):
+                        break
+                    self._follow(session)
             except NewEpoch:
                 log.warning("an epoch has begun that this connector didn't begin")
             except HistoryEnded as ended:
@@ -132,9 +136,7 @@ class Connector:
             except Stopped:
                 return
             finally:
-                if session.has_compared:
-                    self._compared_to, self._is_doubtful = resumed.ends, False
-                self._is_doubtful |= session.is_doubtful
+                self._learn(session)
                 session.close()
 
     def _resume(self) -> tails.Tails:
@@ -157,6 +159,12 @@ class Connector:
         self._status.epoch = positions.epoch
         self._on_epoch(positions.epoch)
         return positions
+
+    def _learn(self, session: PublishSession) -> None:
+        """Notes what a session has compared, and whether what it has sent since is in doubt."""
+        if session.has_compared:
+            self._compared_to, self._is_doubtful = session.ends, False
+        self._is_doubtful |= session.is_doubtful
 
     def _tails(self) -> tails.Tails:
         return tails.find(self._topic, self._compared_to if self._is_doubtful else None)

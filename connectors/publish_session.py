@@ -78,6 +78,8 @@ class PublishSession:
         self._loaded = tails.loaded
         self._unchecked = tails.published
         """What is to be compared with the log before anything is published."""
+        self.ends = tails.ends
+        """The end of each shard up to which that was searched for."""
         self.has_compared = False
         self._gaps = GapWatch(pace.gap_ms)
         self._progress_at = 0.0
@@ -105,6 +107,21 @@ class PublishSession:
         """Whether brokers may have taken, or take yet, what was sent so long after it was read."""
         waits = self._sent_at is not None or self._publisher.unacknowledged > 0
         return waits or self.was_kept_waiting
+
+    def compare(self, tails: Tails) -> bool:
+        """Has these tails compared with the log before anything else is published: brokers answer
+        a session sooner that they know. False if another must begin, because there is an epoch that
+        this one doesn't know, or because brokers have lost what it has published."""
+        epoch, published = self._publisher.epoch, self._publisher.uptos
+        if tails.epoch != epoch or tails.trace != epoch:
+            return False
+        if any(upto is None or upto < own for upto, own in zip(tails.upto, published, strict=True)):
+            return False
+        self._unchecked, self.ends, self.has_compared = tails.published, tails.ends, False
+        self._known = max(self._known, tails.known, key=lambda known: known.event_id)
+        self._loaded = max(self._loaded, tails.loaded)
+        self._is_calm = self.was_kept_waiting = False
+        return True
 
     def close(self) -> None:
         self._publisher.close()

@@ -1,10 +1,11 @@
 """What brokers took late is compared with the log, and nothing else counts as their delay."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
+from typing import Any
 
 import pytest
 from structlog.testing import LogCapture
@@ -44,6 +45,11 @@ def test_what_brokers_took_late_is_compared_with_the_log(
 
 BURYING = range(4, 4 + 3 * tails.WINDOW_RECORDS)
 """So many events that a look at the end of the topic doesn't show what is behind them."""
+
+
+def entries(said: LogCapture, word: str) -> list[MutableMapping[str, Any]]:
+    """The entries of the log whose events have this word in them."""
+    return [entry for entry in said.entries if word in entry["event"]]
 
 
 def bury_a_lost_event(log: Log, topic: Topic) -> None:
@@ -148,7 +154,7 @@ def test_a_long_way_behind_is_no_delay_of_the_brokers(
         connector.until_position(41)
         log.write(42)
         connector.until_position(42)
-    assert [line for line in said.entries if "slow" in line["event"]] == []
+    assert entries(said, "slow") == []
 
 
 def test_a_long_comparison_is_no_delay_of_the_brokers(
@@ -171,7 +177,44 @@ def test_a_long_comparison_is_no_delay_of_the_brokers(
         connector.until_position(2)
         log.write(3)
         connector.until_position(3)
-    assert [line for line in said.entries if "slow" in line["event"]] == []
+    assert entries(said, "slow") == []
+
+
+def test_a_session_goes_on_after_a_comparison(
+    log: Log, topic: Topic, said: LogCapture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Brokers take long for the first records of another."""
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+        slow_down_brokers(monkeypatch)
+        events = count(4)
+
+        def has_compared_while_events_follow() -> bool:
+            log.write(next(events))
+            return len(entries(said, "slow")) > 2
+
+        connector.until(has_compared_while_events_follow)
+    assert len(entries(said, "resumed")) == 1
+
+
+def test_what_slow_brokers_have_lost_is_published_again(
+    log: Log, topic: Topic, said: LogCapture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = tails.find
+
+    def find_less(topic: Topic, doubtful_from: Sequence[int] | None = None) -> tails.Tails:
+        whole = find(topic, doubtful_from)
+        return whole if doubtful_from is None else replace(whole, upto=(1, *whole.upto[1:]))
+
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+        monkeypatch.setattr(tails, "find", find_less)
+        slow_down_brokers(monkeypatch)
+        log.write(4)
+        connector.until(lambda: len(entries(said, "resumed")) > 1)
+    assert entries(said, "resumed")[1]["event_id"] == 1
 
 
 def test_what_brokers_took_late_counts_once_it_was_compared(
