@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple
 
 from hive.events.row import row_mark
 from hive.names import TableName
@@ -11,16 +11,27 @@ from query_api.latest.row_effects import EVERYTHING, WITH_MESSAGE, RowEffects, e
 from state.records.epochs import follows
 
 KEPT_ROWS: Final = 4096
+COMPARED_ROWS: Final = 8
+"""So many of the newest remembered rows are read again, to see that they are the same. One would
+do: no database is put back and writes as many events in the second in which that was written."""
 
-_Mark = tuple[int, str, str | None, str | None]
+_Identity = tuple[int, str, str | None, str | None]
 AppliedMarks = Callable[[int], Mapping[int, int]]
 """Returns the marks of the last events that shards have applied in an epoch, by their ids."""
+
+
+class _Seen(NamedTuple):
+    """A row that was read."""
+
+    identity: _Identity
+    mark: int
+    effects: RowEffects
 
 
 class LogHistory:
     """The thin rows seen in the highest epoch, and whether the database still has that history.
 
-    1. Each row is decoded once.
+    1. Each row is decoded once, and few are read more than once.
     2. When the database turns out to be older than an epoch's shards, or to have another history,
        the epoch is rewound for good: only an epoch that follows it is served again.
     3. Rows beyond what any shard has applied prove nothing about the shards. When a restored
@@ -31,7 +42,7 @@ class LogHistory:
     def __init__(self) -> None:
         self._epoch = 0
         self._rewound = -1
-        self._rows: dict[int, tuple[_Mark, RowEffects]] = {}
+        self._rows: dict[int, _Seen] = {}
         self.former_names: dict[TableName, tuple[TableName, ...]] = {}
         """Former names of renamed tables, which rows may still use."""
         self._oldest = self._newest = 0
@@ -56,6 +67,19 @@ class LogHistory:
         """
         return self._newest if first >= self._oldest else first - 1
 
+    def unread_from(self, epoch: int, first: int) -> int:
+        """The event from which on rows are to be read by who needs those from `first` on: the rows
+        before it are remembered.
+        """
+        start = self._newest - COMPARED_ROWS + 1
+        if start <= first or follows(epoch, self._epoch):
+            return first
+        return start if all(event in self._rows for event in range(first, start)) else first
+
+    def has_lost(self, current: int) -> bool:
+        """Whether the database has fewer events than are remembered."""
+        return current < self._newest
+
     def check_position(self, epoch: int, applied: int, current: int) -> None:
         """Checks a shard's position: `applied` was reached before the read that showed `current`
         began.
@@ -75,9 +99,12 @@ class LogHistory:
             if mark is not None and mark != row_mark(row):
                 self._rewind(epoch)
 
-    def note(self, epoch: int, rows: Sequence[ThinRow]) -> list[tuple[int, RowEffects]]:
-        """The effects of these rows. One that differs from what was seen before, and that a shard
-        may have applied, proves another history.
+    def note(
+        self, epoch: int, rows: Sequence[ThinRow], remembered: range = range(0)
+    ) -> list[tuple[int, RowEffects]]:
+        """The effects of rows that are remembered, and of these, which follow them. One that
+        differs from what was seen before, and that a shard may have applied, proves another
+        history.
         """
         if follows(epoch, self._epoch):
             self._epoch = epoch
@@ -85,6 +112,10 @@ class LogHistory:
         if not rows:
             return []
         self._compare(rows)
+        # None are left if there is another history.
+        earlier = [(event, self._rows[event].effects) for event in remembered if self._rows]
+        if earlier:
+            self._check_remembered(epoch)
         noted = [(row.event_id, self._touched_by(row)) for row in rows]
         self._newest = max(self._newest, rows[-1].event_id)
         self._oldest = min(self._oldest or rows[0].event_id, rows[0].event_id)
@@ -92,7 +123,13 @@ class LogHistory:
             kept = sorted(self._rows)[-KEPT_ROWS:]
             self._rows = {event: self._rows[event] for event in kept}
             self._oldest = kept[0]
-        return noted
+        return earlier + noted
+
+    def _check_remembered(self, epoch: int) -> None:
+        for event, mark in self._applied_marks(epoch).items():
+            seen = self._rows.get(event)
+            if seen is not None and seen.mark != mark:
+                self._rewind(epoch)
 
     def _rewind(self, epoch: int) -> None:
         with self._rising:
@@ -115,7 +152,7 @@ class LogHistory:
         """Compares rows with what was seen in their places before."""
         for row in rows:
             seen = self._rows.get(row.event_id)
-            if seen is not None and seen[0] != _mark_of(row):
+            if seen is not None and seen.identity != _identity_of(row):
                 if (self._epoch, row.event_id) <= self._applied:
                     self._rewind(self._epoch)
                 self._forget()
@@ -124,13 +161,13 @@ class LogHistory:
     def _touched_by(self, row: ThinRow) -> RowEffects:
         seen = self._rows.get(row.event_id)
         if seen is not None:
-            return seen[1]
+            return seen.effects
         if row.event_type in WITH_MESSAGE and not row.message:
             return EVERYTHING
         effects = effects_of(row)
-        self._rows[row.event_id] = _mark_of(row), effects
+        self._rows[row.event_id] = _Seen(_identity_of(row), row_mark(row), effects)
         return effects
 
 
-def _mark_of(row: ThinRow) -> _Mark:
+def _identity_of(row: ThinRow) -> _Identity:
     return row.event_time, row.event_type, row.db_name, row.tbl_name

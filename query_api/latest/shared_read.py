@@ -68,8 +68,13 @@ class SharedRead:
         epoch = max(position.epoch for position in reached)
         applied = [position.event for position in reached if position.epoch == epoch]
         first = min(applied)
+        start = self._history.unread_from(epoch, first)
         try:
-            tail = await self._read(first, self._history.known_up_to(first))
+            tail = await self._read(start, self._history.known_up_to(start))
+            if start > first and self._history.has_lost(tail.current):
+                # What is remembered may be of another history.
+                start = first
+                tail = await self._read(first, first - 1)
         except SourceError as error:
             self._is_failing = True
             log.warning("the current event id can't be read", error=str(error).splitlines()[0])
@@ -79,10 +84,11 @@ class SharedRead:
             log.info("the current event id is read again", event_id=tail.current)
         self._history.check_position(epoch, max(applied), tail.current)
         self._history.check_rows(epoch, tail.rows)
+        remembered = range(first, start)
         if _is_short(tail):
-            rows = self._history.note(epoch, tail.rows)
+            rows = self._history.note(epoch, tail.rows, remembered)
         else:
-            rows = await asyncio.to_thread(self._history.note, epoch, tail.rows)
+            rows = await asyncio.to_thread(self._history.note, epoch, tail.rows, remembered)
         return LatestLog(epoch, tail.current, rows, self._history.former_names)
 
 

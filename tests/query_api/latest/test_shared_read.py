@@ -3,14 +3,23 @@
 import asyncio
 import threading
 from collections.abc import Sequence
+from itertools import count
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hive.errors import SourceError
+from hive.events.row import row_mark
+from hive.names import table_name
 from query_api.latest import SharedRead, ThinRow
-from query_api.latest.log_history import LogHistory
+from query_api.latest.log_history import COMPARED_ROWS, LogHistory
 from query_api.latest.row_effects import RowEffects
 from query_api.latest.sequence import Tail
 from query_api.latest.shared_read import SHORT_CHARS_MAX
 from query_api.positions import Position
+from query_api.targets import Target, TargetKind
+
+TABLES = 4
 
 
 class Primary:
@@ -86,9 +95,11 @@ async def test_what_takes_long_to_decode_is_decoded_elsewhere() -> None:
     threads: dict[int, str] = {}
 
     class History(LogHistory):
-        def note(self, epoch: int, rows: Sequence[ThinRow]) -> list[tuple[int, RowEffects]]:
+        def note(
+            self, epoch: int, rows: Sequence[ThinRow], remembered: range = range(0)
+        ) -> list[tuple[int, RowEffects]]:
             threads[len(rows)] = threading.current_thread().name
-            return super().note(epoch, rows)
+            return super().note(epoch, rows, remembered)
 
     async def read(first: int, messages_after: int) -> Tail:
         return Tail(2, [row for row in rows if row.event_id <= first])
@@ -100,6 +111,106 @@ async def test_what_takes_long_to_decode_is_decoded_elsewhere() -> None:
         assert log.current == 2
     assert threads[1] == threading.main_thread().name
     assert threads[2] != threading.main_thread().name
+    await index.close()
+
+
+class Database:
+    """A log that is written, read and put back; each row has a time of its own."""
+
+    def __init__(self) -> None:
+        self.rows: list[ThinRow] = []
+        self.read_rows: list[int] = []
+        self._times = count(1)
+
+    def write(self, table: int) -> None:
+        event, time_s = len(self.rows) + 1, next(self._times)
+        self.rows.append(ThinRow(event, time_s, "INSERT", None, "d", f"t{table}", "", None))
+
+    def last_of(self, table: int) -> int:
+        """The last event of a table."""
+        name = f"t{table}"
+        return max((row.event_id for row in self.rows if row.tbl_name == name), default=0)
+
+    async def read(self, first: int, messages_after: int) -> Tail:
+        rows = [row for row in self.rows if row.event_id >= first]
+        self.read_rows.append(len(rows))
+        return Tail(len(self.rows), rows)
+
+
+async def blocked(index: SharedRead, applied: int) -> dict[int, bool]:
+    """For each table, whether something more recent than what a shard has applied may concern
+    it."""
+    log = await index.after_now(Position(0, applied))
+    assert log is not None
+    return {
+        table: log.about(
+            Target(TargetKind.TABLE, table_name(None, "d", f"t{table}")), applied
+        ).blocked
+        is not None
+        for table in range(TABLES)
+    }
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), st.integers(0, TABLES - 1)),
+        st.tuples(st.just("read"), st.integers(0, 40)),
+        st.tuples(st.just("restore"), st.integers(1, 40)),
+    ),
+    max_size=120,
+)
+
+
+@given(steps)
+def test_what_is_remembered_hides_nothing(steps: list[tuple[str, int]]) -> None:
+    """A log of a database that is never put back tells what all of it tells."""
+    database, history = Database(), LogHistory()
+    index, was_restored = SharedRead(database.read, history), False
+
+    async def check() -> None:
+        nonlocal was_restored
+        for kind, number in steps:
+            if kind == "write":
+                database.write(number)
+            elif kind == "restore":
+                was_restored = True
+                del database.rows[-number:]
+            else:
+                applied = max(0, len(database.rows) - number)
+                truth = {table: database.last_of(table) > applied for table in range(TABLES)}
+                told = await blocked(index, applied)
+                assert history.is_rewound(0) or all(told[table] for table in truth if truth[table])
+                assert was_restored or told == truth
+
+    asyncio.run(check())
+
+
+async def test_few_rows_are_read_again() -> None:
+    database = Database()
+    index = SharedRead(database.read, LogHistory())
+    for event in range(1, 101):
+        database.write(event % TABLES)
+        told = await blocked(index, 1)
+        assert told == {table: database.last_of(table) > 1 for table in range(TABLES)}
+    assert database.read_rows[-1] == COMPARED_ROWS + 1
+    del database.rows[-50:]
+    told = await blocked(index, 1)
+    assert told == {table: database.last_of(table) > 1 for table in range(TABLES)}
+    await index.close()
+
+
+async def test_a_row_that_is_remembered_is_compared_with_what_a_shard_has_applied() -> None:
+    database, history = Database(), LogHistory()
+    index = SharedRead(database.read, history)
+    for event in range(1, 31):
+        database.write(event % TABLES)
+    await blocked(index, 1)
+    history.follow(lambda epoch: {10: row_mark(database.rows[9])})
+    await blocked(index, 1)
+    assert not history.is_rewound(0)
+    history.follow(lambda epoch: {10: row_mark(database.rows[8])})
+    await blocked(index, 1)
+    assert history.is_rewound(0)
     await index.close()
 
 
