@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Event
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
@@ -297,6 +298,8 @@ class Shard:
         self.phase = Phase.FAILED
         self.fault = str(error)
         self._around.metrics.faults.inc()
+        # Before it is logged: a log that shows variables makes copies of references to them.
+        _release(error)
         log.error("a shard failed", shard=self.number, error=str(error), exc_info=error)
 
     async def _serve(self, opened_at: float) -> None:
@@ -418,6 +421,15 @@ class Shard:
             self._epoch = position.epoch
             self.end = max(self.end, position.offset)
             self._waiters.wake(position)
+
+
+def _release(error: BaseException) -> None:
+    """Drops what the code held that failed. Its scans keep the directory of a closed store locked,
+    and futures refer to errors that refer to them: garbage that is seldom collected."""
+    cause: BaseException | None = error
+    while cause is not None:
+        clear_frames(cause.__traceback__)
+        cause = cause.__cause__ or cause.__context__
 
 
 def _is_due(position: Position, flushed: Position) -> bool:

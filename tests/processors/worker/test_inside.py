@@ -1,16 +1,19 @@
 """What a worker is to those who share its process."""
 
 import asyncio
+import gc
 import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from hive.errors import RecordFormatError
+from hive.errors import ColdShardError, RecordFormatError
 from hive.names import TableName
+from processors.replay import replay
 from processors.shard import UNFLUSHED_RECORDS_MAX, Record, Shard
 from processors.worker import Worker
 from state import keys
@@ -29,6 +32,7 @@ from state.records import (
 from state.records.actions import CreateTable, PutPartitions, Undecodable
 from state.records.objects import PartitionImage, TableImage
 from state.records.signals import Ask, decode_signal, signals_topic
+from state.store import Position, Store
 from state.topic import Topic
 from state.topic.settings import QUIET
 from tests.processors.worker.in_process import PATIENCE_S, until, working
@@ -103,6 +107,33 @@ async def test_waiting_for_a_position(topic: Topic, tmp_path: Path) -> None:
         assert await another
         assert not await old, "another history began"
         assert not await shard.complete_up_to(0, 1, 1)
+
+
+async def test_a_damaged_store_that_is_being_scanned_gives_up_its_folder_at_once(
+    topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever garbage the failure leaves: workers seldom collect it."""
+    write(topic, CREATED, *(put(event) for event in range(2, 10)))
+    async with working(topic, tmp_path) as worker:
+        assert count(worker) == 8
+    prefix = keys.of_table(keys.PARTITION, TABLE)
+    stores: list[Path] = []
+
+    def meet_damage(store: Store, *places: Any, **options: Any) -> Position:
+        if stores:
+            return replay(store, *places, **options)
+        stores.append(store.path)
+        scan = store.transaction().scan(prefix, prefix + b"\xff")
+        raise ColdShardError(f"{store.path} is damaged behind {next(scan)}")
+
+    monkeypatch.setattr("processors.bulk_replay.replay", meet_damage)
+    gc.disable()
+    try:
+        async with working(topic, tmp_path) as worker:
+            assert count(worker) == 8
+            assert worker.metrics.registry.get_sample_value("metatide_shard_faults_total") == 1
+    finally:
+        gc.enable()
 
 
 async def test_a_snapshot_stays_as_it_is(topic: Topic, tmp_path: Path) -> None:
