@@ -41,18 +41,17 @@ class CacheMiddleware:
             await self._app(scope, receive, send)
 
     async def _answers(self, scope: Scope, send: Send) -> bool:
-        etag = accepted = None
-        consistency = b""
+        etag = accepted = consistency = None
         for name, value in scope["headers"]:
             if name == b"if-none-match":
                 etag = value
             elif name == b"accept-encoding":
                 accepted = value
-            elif name == CONSISTENCY:
+            elif name == CONSISTENCY and consistency is None:
                 consistency = value
             elif name.startswith(_ASKS_OTHERWISE) or (name == b"accept" and b"ndjson" in value):
                 return False
-        key = scope["path"], scope["query_string"], consistency
+        key = scope["path"], scope["query_string"], consistency or b""
         kept = self._kept.get(key)
         if kept is None or not self._gate.may_read(scope):
             return False

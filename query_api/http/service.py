@@ -10,7 +10,7 @@ import msgspec
 import structlog
 from starlette.types import Receive, Scope, Send
 
-from hive.errors import ForbiddenError, MetatideError, NoSuchObjectError
+from hive.errors import ForbiddenError, InputError, MetatideError, NoSuchObjectError
 from query_api.backend import Backend
 from query_api.http.access import OPEN, Tokens
 from query_api.http.endpoints import Endpoint
@@ -251,11 +251,17 @@ def _metrics(tracing: "Tracing | None") -> Metrics:
 
 
 def _in_headers(scope: Scope) -> Mapping[str, str]:
-    return {
-        REQUIREMENTS[name]: value.decode("latin-1")
-        for name, value in scope["headers"]
-        if name in REQUIREMENTS
-    }
+    """What headers require. None may come twice: readers of one would take the first, others the
+    last."""
+    required: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        condition = REQUIREMENTS.get(name)
+        if condition is None:
+            continue
+        if condition in required:
+            raise InputError(f"give the header {name.decode()} once")
+        required[condition] = value.decode("latin-1")
+    return required
 
 
 def _to_owner(conditions: Mapping[str, str]) -> Headers:

@@ -3,6 +3,7 @@
 import asyncio
 
 import httpx
+import pytest
 
 from query_api.http import Settings
 from query_api.http.access import Role, Tokens
@@ -102,6 +103,27 @@ def test_what_is_kept_for_one_consistency_is_not_served_for_another() -> None:
             assert grounds(await client.get(path, headers=headers)) == ("database", "unread")
         wrong = await client.get(path, headers={"Metatide-Consistency": "none"})
         assert wrong.status_code == 400
+
+    ask(shards(), asking, database=database)
+
+
+@pytest.mark.parametrize("first", ["latest", ""])
+def test_a_consistency_that_is_given_twice_is_refused(first: str) -> None:
+    """Else what is kept for one might be served to those who ask for the other."""
+    path = NAMES.partition("?")[0]
+    database = EmptyDatabase(LatestLog(0, 2, []))
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        twice = [("Metatide-Consistency", first), ("Metatide-Consistency", "any")]
+        for kept in range(2):
+            response = await client.get(path, headers=twice)
+            assert response.status_code == 400
+            assert "give the header metatide-consistency once" in response.json()["detail"]
+            if not kept:
+                await client.get(path, headers={"Metatide-Consistency": "any"})
+                await client.get(path)
+        database.log = None
+        assert grounds(await client.get(path)) == ("database", "unread")
 
     ask(shards(), asking, database=database)
 
