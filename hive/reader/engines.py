@@ -15,6 +15,9 @@ from hive.reader.sessions import prepare_sessions
 warnings.filterwarnings("error", ".*has a cartesian product", sa.exc.SAWarning)
 
 CONNECT_TIMEOUT_S: Final = 3
+GONE_MS: Final = 10_000
+"""A host that confirms nothing for this long is gone. The system would try for a quarter of an
+hour."""
 _DRIVERS: Final = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 
 
@@ -27,6 +30,7 @@ def open_engine(url: str | sa.URL, **pool: Any) -> sa.Engine:
     settings = {"connect_timeout": CONNECT_TIMEOUT_S, **login.driver_settings(kind)}
     if kind == "postgresql":
         settings["cursor_factory"] = LastAnswer
+        settings["tcp_user_timeout"] = GONE_MS
     engine = sa.create_engine(
         parsed.set(drivername=_DRIVERS[kind]),
         connect_args=settings,

@@ -14,6 +14,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from hive.errors import SourceError
 from hive.reader.sessions import DROP_PLANS, PlanAge
 from hive.schema import Version, metadata
+from query_api.background_tasks import take_note
 from query_api.latest.event_loop_session import EventLoopSession, Row
 from query_api.latest.latest_log import ROWS_MAX
 from query_api.latest.sequence import SHORT_ROWS_MAX, Tail, tail_of, tail_statement
@@ -22,6 +23,7 @@ from query_api.timeouts import set_timeout
 TIMEOUT_MS: Final = 2_000
 _PATIENCE_S: Final = TIMEOUT_MS / 1000 + 1
 """The time for a server that doesn't end a statement by itself, because it is frozen."""
+_LATE: Final = f"no answer within {_PATIENCE_S:.0f} s"
 _GENERIC_PLANS_SINCE: Final = 120_000
 """The first release of PostgreSQL that can be told to plan a statement only once."""
 _NUMBERED: Final = PGDialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
@@ -56,19 +58,20 @@ class EventLoopReader:
         self._engine = engine
         self._version = version
         self._session: EventLoopSession | None = None
+        self._connecting: asyncio.Task[EventLoopSession] | None = None
         self._compiled: SQLCompiler | None = None
         self._plan_age = PlanAge()
 
     async def read(self, first: int, messages_after: int) -> Tail:
         try:
-            if self._session is None:
-                self._session = await asyncio.to_thread(self._connect)
             async with asyncio.timeout(_PATIENCE_S):
+                if self._session is None:
+                    self._session = await self._new_session()
                 return await self._read(self._session, first, messages_after)
         except BaseException as error:
             await self.close()
             if isinstance(error, TimeoutError):
-                raise SourceError(f"no answer within {_PATIENCE_S:.0f} s") from error
+                raise SourceError(_LATE) from error
             if isinstance(error, SQLAlchemyError | psycopg.Error):
                 raise SourceError(str(error)) from error
             raise
@@ -77,6 +80,20 @@ class EventLoopReader:
         session, self._session = self._session, None
         if session is not None:
             session.close()
+
+    async def _new_session(self) -> EventLoopSession:
+        """A new session. A frozen server blocks the thread that connects for as long as it is
+        frozen, so there is one at a time: later reads wait for it, too."""
+        connecting = self._connecting
+        if connecting is None:
+            connecting = asyncio.create_task(asyncio.to_thread(self._connect))
+            connecting.add_done_callback(take_note)
+            self._connecting = connecting
+        try:
+            return await asyncio.shield(connecting)
+        finally:
+            if connecting.done():
+                self._connecting = None
 
     def _connect(self) -> EventLoopSession:
         tables = metadata(self._version())
@@ -118,7 +135,11 @@ class ThreadReader:
 
     async def read(self, first: int, messages_after: int) -> Tail:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._read, first, messages_after)
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                return await loop.run_in_executor(self._thread, self._read, first, messages_after)
+        except TimeoutError as error:
+            raise SourceError(_LATE) from error
 
     async def close(self) -> None:
         self._thread.shutdown(wait=True)

@@ -64,6 +64,14 @@ class SharedRead:
             self._waiting = []
 
     async def _read_for(self, reached: list[Position]) -> LatestLog | None:
+        try:
+            return await self._read_log(reached)
+        except Exception:
+            # All others would wait without end.
+            log.exception("a read of the current event id failed")
+            return None
+
+    async def _read_log(self, reached: list[Position]) -> LatestLog | None:
         self.reads += 1
         epoch = max(position.epoch for position in reached)
         applied = [position.event for position in reached if position.epoch == epoch]

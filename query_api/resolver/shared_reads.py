@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 
+import structlog
+
 from query_api.background_tasks import Background
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.resolver.database import Database
+
+log = structlog.get_logger(__name__)
 
 Taker = Callable[[LatestLog | None], None]
 
@@ -31,4 +35,7 @@ class LatestReads:
         batch, self._waiting = self._waiting, []
         latest = await self._database.after_now(min(reached for reached, _ in batch))
         for _, taker in batch:
-            taker(latest)
+            try:
+                taker(latest)
+            except Exception:
+                log.exception("a request failed")

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from sys import modules
+from threading import Event
 
 import pytest
 import sqlalchemy as sa
@@ -16,6 +18,8 @@ from query_api.latest.latest_log import ROWS_MAX
 from query_api.latest.row_effects import WITH_MESSAGE
 from query_api.latest.sequence import SHORT_ROWS_MAX
 from tests.query_api.folded_world import World
+
+READER = "query_api.latest.sequence_reader"
 
 
 @asynccontextmanager
@@ -92,6 +96,32 @@ async def test_a_read_after_one_that_failed_connects_anew(new_database: Callable
                 await reader.read(0, 0)
         assert await reader.read(0, 0) == (0, [])
     engine.dispose()
+
+
+async def test_reads_while_a_server_is_frozen_end_and_connect_once(
+    new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(make_engine(url := new_database()), Version.V4_1)
+    may_connect, connections = Event(), []
+    connected: Callable[[sa.Engine], sa.Connection] = modules[READER]._connected
+
+    def connect_slowly(engine: sa.Engine) -> sa.Connection:
+        connections.append(engine)
+        assert may_connect.wait(30)
+        return connected(engine)
+
+    monkeypatch.setattr(modules[READER], "_connected", connect_slowly)
+    async with reader_of(url) as reader:
+        try:
+            with monkeypatch.context() as patience:
+                patience.setattr(modules[READER], "_PATIENCE_S", 0.1)
+                for _ in range(3):
+                    with pytest.raises(SourceError, match="no answer within"):
+                        await reader.read(0, 0)
+        finally:
+            may_connect.set()
+        assert (await reader.read(0, 0)).rows == []
+    assert len(connections) == 1
 
 
 async def test_a_read_that_is_cancelled_leaves_nothing_for_the_next(

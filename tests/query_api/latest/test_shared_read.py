@@ -224,6 +224,15 @@ async def test_a_read_that_fails_is_none_and_the_next_one_is_tried() -> None:
     await index.close()
 
 
+async def test_a_read_that_fails_unexpectedly_is_none_too() -> None:
+    async def read(first: int, messages_after: int) -> Tail:
+        raise RuntimeError("can't start new thread")
+
+    index = SharedRead(read, LogHistory())
+    assert await index.after_now(Position(0, 5)) is None
+    await index.close()
+
+
 def test_an_epoch_that_none_can_have_begun_rewinds_no_other() -> None:
     history = LogHistory()
     history.check_position(1 << 62, 1 << 61, 10)
