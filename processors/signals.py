@@ -167,10 +167,11 @@ class Signals:
 
     async def _is_tick(self) -> bool:
         """Waits for the next tick, or for the first request for a scope that comes before it. There
-        are no ticks while nothing waits to be sent or acknowledged.
+        are no ticks while nothing waits to be sent or acknowledged, and all may be sent at once.
         """
         loop = asyncio.get_running_loop()
-        ticks = bool(self._waiting) or len(self._producer) > 0
+        is_full = self._room < AT_ONCE_MAX
+        ticks = is_full or bool(self._waiting) or len(self._producer) > 0
         try:
             async with asyncio.timeout_at(self._tick_s if ticks else None):
                 await self._taken.wait()

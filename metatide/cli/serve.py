@@ -22,7 +22,6 @@ from metatide.topic import await_ticket, find_topic
 from metatide.worker.from_images import ImagedShard, ImagedShards
 from metatide.worker.shards import open_primary, read_settings, tls
 from processors.directory import WorkerDirectory
-from processors.fold import Signal
 from processors.freed_memory import limit_freed_memory
 from processors.metrics import Metrics
 from processors.signals import Signals
@@ -31,6 +30,7 @@ from query_api.http import Check, ReadServer, create_app
 from state.image import Images
 from state.records import Scope
 from state.records.routing import shards_of
+from state.records.signals import Ask
 from state.store import MemoryBudget
 
 log = structlog.get_logger(__name__)
@@ -93,7 +93,7 @@ class _Source:
     def ask_for_load(self, scope: Scope, floor: int) -> None:
         for number in shards_of(scope, self.count):
             if (shard := self.shard(number)) is not None:
-                self._signals.ask(number, shard.position.epoch, [Signal(scope, floor)])
+                self._signals.ask_for_reader(number, Ask(shard.position.epoch, scope, floor))
                 return
 
 

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from processors.fold import Fold
+from processors.fold import Fold, Signal
 from processors.metrics import Metrics
 from processors.signals import (
     AGAIN_FIRST_S,
@@ -73,6 +73,11 @@ class Asking:
         """A reader misses another table."""
         scope = Scope(ScopeKind.TABLE, TABLE._replace(table=f"t{number}"))
         self._signals.ask_for_reader(0, Ask(0, scope, FAR))
+
+    def drop(self) -> None:
+        """The fold asks for a table that has gone by then."""
+        gone = Scope(ScopeKind.TABLE, TABLE._replace(table="gone"))
+        self._signals.ask(0, 0, [Signal(gone, 1)])
 
     async def is_tick(self) -> bool:
         return await self._signals._is_tick()
@@ -162,6 +167,22 @@ async def test_many_first_requests_wait_for_ticks(asking: Asking) -> None:
         AT_ONCE_MAX,
         AT_ONCE_MAX,
     ]
+    assert asking.sent() == 1
+
+
+async def test_requests_that_became_needless_at_once_leave_room_for_others(
+    asking: Asking,
+) -> None:
+    for _ in range(AT_ONCE_MAX):
+        asking.drop()
+        assert not await asking.is_tick()
+        assert asking.sent_before_tick() == 0
+    assert asking.waiting == 0
+    turn = asyncio.create_task(asking.is_tick())
+    await asyncio.sleep(0)
+    asking.miss(1)
+    async with asyncio.timeout(30):
+        assert await turn
     assert asking.sent() == 1
 
 
