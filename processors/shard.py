@@ -199,7 +199,7 @@ class Shard:
             except (ColdShardError, OtherStoreError) as error:
                 await self._close()
                 self._fail(error)
-                await asyncio.to_thread(self._set_aside)
+                await self._put_aside()
             except Exception as error:
                 await self._close()
                 self._fail(error)
@@ -285,6 +285,14 @@ class Shard:
                     await asyncio.shield(asyncio.to_thread(store.close))
                 except Exception as error:
                     log.warning("a store failed to close", shard=self.number, error=str(error))
+
+    async def _put_aside(self) -> None:
+        """Sets the damaged store aside; if its disk doesn't let that happen now, the next attempt
+        to open it will."""
+        try:
+            await asyncio.to_thread(self._set_aside)
+        except OSError as error:
+            self._fail(error)
 
     def _set_aside(self) -> None:
         path = self._around.directory.store(self.number)

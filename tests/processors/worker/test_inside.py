@@ -1,6 +1,7 @@
 """What a worker is to those who share its process."""
 
 import asyncio
+import errno
 import gc
 import os
 import time
@@ -32,7 +33,7 @@ from state.records import (
 from state.records.actions import CreateTable, PutPartitions, Undecodable
 from state.records.objects import PartitionImage, TableImage
 from state.records.signals import Ask, decode_signal, signals_topic
-from state.store import Position, Store
+from state.store import Position, Store, set_aside
 from state.topic import Topic
 from state.topic.settings import QUIET
 from tests.processors.worker.in_process import PATIENCE_S, until, working
@@ -134,6 +135,27 @@ async def test_a_damaged_store_that_is_being_scanned_gives_up_its_folder_at_once
             assert worker.metrics.registry.get_sample_value("metatide_shard_faults_total") == 1
     finally:
         gc.enable()
+
+
+async def test_a_damaged_store_that_cannot_be_set_aside_at_once_is_built_again_later(
+    topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(topic, CREATED, put(2))
+    async with working(topic, tmp_path) as worker:
+        [store] = (shard_store for shard_store in (tmp_path / "shards").iterdir())
+        assert count(worker) == 1
+    (store / "CURRENT").unlink()
+    failures = iter([OSError(errno.EROFS, "Read-only file system")])
+
+    def set_aside_later(path: Path) -> Path:
+        for failure in failures:
+            raise failure
+        return set_aside(path)
+
+    monkeypatch.setattr("processors.shard.set_aside", set_aside_later)
+    async with working(topic, tmp_path) as worker:
+        assert count(worker) == 1
+    assert next(failures, None) is None
 
 
 async def test_a_snapshot_stays_as_it_is(topic: Topic, tmp_path: Path) -> None:
