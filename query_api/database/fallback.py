@@ -27,12 +27,21 @@ _DOWN: Final = (OperationalError, InterfaceError, PoolTimeoutError)
 log = structlog.get_logger(__name__)
 
 
+class _Unbegun:
+    """A read that waits for its turn, and how many wait for it."""
+
+    def __init__(self, task: asyncio.Task[DatabaseAnswer[Any]]) -> None:
+        self.task = task
+        self.callers = 0
+
+
 class Fallback:
     """Answers reads from the database.
 
     1. A read runs in one REPEATABLE READ transaction that also reads the sequence, so its position
        is exact.
-    2. A read shares the result of an equal read that hasn't begun yet.
+    2. A read shares the result of an equal read that hasn't begun yet. It doesn't begin if all who
+       wait for it have gone.
     3. At most `connections` reads run at a time; when too many wait, further callers are refused.
     """
 
@@ -44,7 +53,7 @@ class Fallback:
         self._open = open_snapshot
         self._slots = asyncio.Semaphore(connections)
         self._threads = ThreadPoolExecutor(connections, "database")
-        self._unbegun: dict[Read[Any], asyncio.Task[DatabaseAnswer[Any]]] = {}
+        self._unbegun: dict[Read[Any], _Unbegun] = {}
         self._breaker = Breaker()
         self._is_down = False
         self._waiting = 0
@@ -60,19 +69,26 @@ class Fallback:
         if self._waiting >= WAITING_MAX:
             self.metrics.ended(Result.BUSY)
             raise UnansweredError("too many requests wait for the metastore's database", 1.0)
-        task = self._unbegun.get(read)
-        if task is None:
-            task = self._unbegun[read] = asyncio.create_task(self._run(read))
-            task.add_done_callback(take_note)
+        unbegun = self._unbegun.get(read)
+        if unbegun is None:
+            unbegun = self._unbegun[read] = _Unbegun(asyncio.create_task(self._run(read)))
+            unbegun.task.add_done_callback(take_note)
         self._waiting += 1
+        unbegun.callers += 1
         try:
             async with asyncio.timeout(READ_TIMEOUT_S):
-                return await asyncio.shield(task)
+                answer: DatabaseAnswer[A] = await asyncio.shield(unbegun.task)
+                return answer
         except TimeoutError:
             self.metrics.ended(Result.LATE)
             raise UnansweredError("the metastore's database takes too long", 1.0) from None
         finally:
             self._waiting -= 1
+            unbegun.callers -= 1
+            if not unbegun.callers and self._unbegun.get(read) is unbegun:
+                # Those who come now would wait for reads that nobody waits for.
+                del self._unbegun[read]
+                unbegun.task.cancel()
 
     def close(self) -> None:
         self._threads.shutdown(wait=True, cancel_futures=True)

@@ -78,6 +78,36 @@ async def test_an_answer_does_not_wait_for_the_end_of_its_transaction(small_worl
         await primary.close()
 
 
+async def test_a_read_that_nobody_waits_for_any_more_does_not_begin(small_world: World) -> None:
+    primary, may_end = Primary(small_world.url, connections=1), Event()
+
+    @contextmanager
+    def slow_to_begin() -> Iterator[DatabaseSnapshot]:
+        assert may_end.wait(30)
+        with primary.snapshot() as snapshot:
+            yield snapshot
+
+    database = Fallback(slow_to_begin, 1)
+    try:
+        running = asyncio.create_task(database.answer(CurrentEvent()))
+        while not database.reads:
+            await asyncio.sleep(0)
+        gone = [asyncio.create_task(database.answer(ListCatalogs())) for _ in range(2)]
+        stays = asyncio.create_task(database.answer(GetWriteIds(())))
+        await asyncio.sleep(0)
+        for each in gone:
+            each.cancel()
+        await asyncio.wait(gone)
+        may_end.set()
+        assert (await running).value == small_world.current
+        await stays
+        assert database.reads == 2
+    finally:
+        may_end.set()
+        database.close()
+        await primary.close()
+
+
 async def test_what_is_not_there_is_an_answer(small_world: World) -> None:
     async with fallback(small_world.url) as database:
         answer = await database.answer(GetTable(table_name(None, "sales", "never")))
