@@ -4,6 +4,10 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+import structlog
+
+log = structlog.get_logger(__name__)
+
 
 def take_note(future: asyncio.Future[Any]) -> None:
     """Looks at the outcome of a future whose waiters may all have left: asyncio complains of an
@@ -26,7 +30,12 @@ class Background:
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a background task failed", exc_info=error)
 
     async def close(self) -> None:
         """Cancels the tasks that still run."""

@@ -37,6 +37,10 @@ class Rounds:
             except MetatideError as error:
                 self.metrics.faults.inc()
                 log.warning("an audit failed", why=str(error))
+            except Exception:
+                # Else there would be no further one.
+                self.metrics.faults.inc()
+                log.exception("an audit failed")
             await asyncio.sleep(self._every_s)
 
     async def round(self) -> None:

@@ -184,6 +184,32 @@ async def test_rounds_count_what_they_compared_and_what_differs(own_world: World
     assert (before[wrong_ones], after[wrong_ones]) == (0, 1)
 
 
+async def test_a_round_that_fails_unexpectedly_is_not_the_last(
+    own_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    primary, begun = Primary(own_world.url), asyncio.Event()
+    auditor = Auditor(Views(own_world.shards), primary)
+    rounds = Rounds(auditor, 0, 1_000)
+    failures = iter([RuntimeError("a value that the driver can't read")])
+
+    async def fail_once() -> None:
+        for failure in failures:
+            raise failure
+        begun.set()
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(rounds, "round", fail_once)
+    running = asyncio.create_task(rounds.run())
+    try:
+        async with asyncio.timeout(30):
+            await begun.wait()
+    finally:
+        running.cancel()
+        auditor.close()
+        await primary.close()
+    assert samples(generate_latest(rounds.metrics.registry))["metatide_audit_faults_total"] == 1
+
+
 def samples(page: bytes) -> dict[str, float]:
     """Those without labels."""
     return {
