@@ -96,13 +96,19 @@ class KeyUrl:
         self._turn = asyncio.Lock()
 
     async def keys(self, wanted: str) -> Keys:
-        if not self._is_due(wanted):
+        is_fetched = self._turn.locked() and wanted not in self._keys
+        if not (is_fetched or self._is_due(wanted)):
             return self._usable()
         async with self._turn:
             # Others may have waited for the same.
             if self._is_due(wanted):
-                self._tried_at = monotonic()
-                await self._fetch()
+                tried_at, self._tried_at = self._tried_at, monotonic()
+                try:
+                    await self._fetch()
+                except asyncio.CancelledError:
+                    # Its client has gone; those who wait fetch them.
+                    self._tried_at = tried_at
+                    raise
         return self._usable()
 
     def _is_due(self, wanted: str) -> bool:

@@ -1,0 +1,32 @@
+"""Keys that many clients need at once."""
+
+import asyncio
+import ssl
+
+import pytest
+
+from query_api.thrift.http_transport import key_set
+from query_api.thrift.http_transport.key_set import KeyUrl, SigningKey
+
+KEY = SigningKey("key", frozenset())
+
+
+async def test_a_client_that_goes_while_keys_are_fetched_keeps_them_from_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    may_answer, fetches = asyncio.Event(), []
+
+    async def fetch(url: str, trusted: ssl.SSLContext) -> key_set.Keys:
+        fetches.append(url)
+        await may_answer.wait()
+        return {"k": KEY}
+
+    monkeypatch.setattr(key_set, "fetch_keys", fetch)
+    keys = KeyUrl("https://issuer.example.com/keys", ssl.create_default_context())
+    first, second = (asyncio.create_task(keys.keys("k")) for _ in range(2))
+    while not fetches:
+        await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.wait([first])
+    may_answer.set()
+    assert await second == {"k": KEY}
