@@ -302,7 +302,7 @@ class Loader:
         wanted = {scope.name: self._wanted.take(scope.name) for scope in scopes}
         try:
             return reread(database, sink, epoch, wanted, self._gate(database, epoch, scopes))
-        except MachineError:
+        except BaseException:
             for name, objects in wanted.items():
                 self._wanted.add(name, objects)
             raise

@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 
 from connectors import topic_admin
 from connectors.headers import RecordHeaders, RecordKind
-from connectors.loads import batch
+from connectors.loads import batch, rereads
 from connectors.loads.batch import Database, Read
 from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.loader import WORKERS, Loader, loads_engine
@@ -147,6 +147,32 @@ def test_a_table_that_cant_be_read_keeps_no_other_from_being_loaded(
     ended = {one.scope for _, one in records(events) if isinstance(one, LoadEnd)}
     assert ended == whole - {Scope(ScopeKind.TABLE, TableName("hive", db, name))}
     store.engine.dispose()
+
+
+def test_what_a_failing_database_kept_from_being_read_again_is_read_later(
+    database: Database, events: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = next(scope for scope in scopes(database) if scope.kind is ScopeKind.TABLE).name
+    asked_for: list[dict[TableName, list[Any]]] = []
+
+    def fail_once(
+        database: Database, sink: Sink, epoch: int, wanted: dict[TableName, list[Any]], *more: Any
+    ) -> int:
+        asked_for.append(wanted)
+        if len(asked_for) == 1:
+            raise sa.exc.OperationalError("SELECT", None, Exception("the server has gone"))
+        return rereads.reread(database, sink, epoch, wanted, *more)
+
+    monkeypatch.setattr("connectors.loads.loader.reread", fail_once)
+    monkeypatch.setattr(batch, "refusal", lambda _, error: batch.unreadable(error))
+    loader = Loader(database.engine, events)
+    loader.start(0, asks=False)
+    loader.ask(Ask(0, Scope(ScopeKind.OBJECTS, table), 1, objects=((),)))
+    try:
+        until(lambda: loader.idle and len(asked_for) > 1)
+    finally:
+        loader.stop()
+    assert asked_for[1] == asked_for[0] == {table: [()]}
 
 
 def test_a_load_that_fails_as_none_should_keeps_no_other_from_being_loaded(
