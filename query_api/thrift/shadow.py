@@ -22,6 +22,8 @@ from query_api.thrift.wire import MessageType, header
 AT_A_TIME: Final = 4
 WAITING_MAX: Final = 200
 ROUNDS: Final = 3
+PATIENCE_S: Final = 60.0
+"""A metastore that takes longer isn't compared: another call would wait for its turn."""
 """The number of attempts to compare a call: the metastore may change between the two answers."""
 REMEMBERED: Final = 100
 PATHS_MAX: Final = 5
@@ -84,8 +86,9 @@ class Shadow:
         async with self._turn:
             try:
                 outcome = await self._outcome(call, theirs, introduction)
-            except MetatideError as error:
-                log.info("a comparison in shadow mode failed", method=call.method, error=str(error))
+            except (MetatideError, TimeoutError) as error:
+                why = str(error) or f"no reply within {PATIENCE_S:g} s"
+                log.info("a comparison in shadow mode failed", method=call.method, error=why)
                 outcome = Outcome.FAILED
         self._metrics.of(call.method).shadowed[outcome] += 1
 
@@ -119,7 +122,8 @@ class Shadow:
         try:
             taker = Collected()
             link.call(header(MessageType.CALL, method, b"\0\0\0\0") + arguments, taker)
-            result = (await taker.reply)[link.reply_body_at :]
+            async with asyncio.timeout(PATIENCE_S):
+                result = (await taker.reply)[link.reply_body_at :]
         finally:
             link.close()
         return result if other is None else other.translated(result)
