@@ -30,6 +30,16 @@ class Doubtful(msgspec.Struct, frozen=True, array_like=True):
     """Whether that event's writer had locked the object's row."""
 
 
+class Truncation(msgspec.Struct, frozen=True, array_like=True):
+    """A truncation of a table that may not be stored yet."""
+
+    event: int
+    figures: int
+    """The fingerprint of what it stores."""
+    reads: int = 0
+    """How often the table was read with other figures."""
+
+
 class FormerName(msgspec.Struct, frozen=True, array_like=True):
     """The name of a table before a rename."""
 
@@ -64,6 +74,8 @@ class TableState(msgspec.Struct, array_like=True):
     names. They have no entries. A reread brings them back."""
     former_names: list[FormerName] = []
     """The former names of the table: events after the rename may still use them."""
+    truncation: Truncation | None = None
+    """The last event, if it was a truncation whose result hasn't been seen yet."""
 
     def cold(self, applied: int, shard_floor: int) -> Cold | None:
         """Why the table as a whole can't be answered; None when it is warm."""

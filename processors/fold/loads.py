@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from hive.names import DatabaseName, TableName
-from processors.fold import partitions, statistics, tables
+from processors.fold import partitions, statistics, tables, truncations
 from processors.fold.constraints import constraint_data
 from processors.fold.deferred_events import take_deferred
 from processors.fold.entries import put_row, sweep
@@ -110,6 +110,7 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
     if target.table is not None and record.scope.kind is ScopeKind.TABLE:
         if usable:
             settle(target.table, lo)
+            truncations.look(work, record.scope.name, target.table)
         if usable and work.txn.get(keys.of_table(keys.TABLE, record.scope.name)) is None:
             target.table.id = 0
         for event, action in take_deferred(work, record.scope.name):

@@ -1,5 +1,6 @@
 """Single objects of a table that events left in doubt, and the rereads that settle them."""
 
+from processors.fold import truncations
 from processors.fold.entries import delete_below
 from processors.fold.working_set import WorkingSet
 from state import entries, keys
@@ -37,6 +38,7 @@ def reread(work: WorkingSet, record: Reread) -> None:
                 key = keys.of_table(keys.TABLE, name)
                 work.txn.put(key, entries.encode(record.at, table.data, table.write_id))
                 state.describe(table)
+                truncations.look(work, name, state)
         elif (row := rows.get(values)) is not None:
             data = entries.encode(record.at, row.data, row.write_id, row.columns_hash, mark)
             work.txn.put(keys.partition(name, values), data)

@@ -49,18 +49,16 @@ def change_partitions(
     work: WorkingSet, state: TableState, event: int, action: PutPartitions
 ) -> None:
     """Folds ALTER_PARTITIONS: the event doesn't say what its writer had read, but the writer had
-    locked the rows of the partitions if the event tells what was stored."""
+    locked the rows of the partitions if the event tells what was stored, and is no truncation."""
     name = action.table
     for partition in action.partitions:
         key = keys.partition(name, partition.values)
         same = _columns_are(work, key, event, partition) and not action.truncates
         if state.detailed and not same:
             _end_statistics(work, name, state, event, partition.values, added=False)
-        entry, locked = _entry(event, partition), bool(partition.data)
-        if action.truncates and action.write_id > 0 and partition.write_id <= 0:
-            # Whether the id was stored isn't known, so neither is the partition.
-            entry = Entry(event, b"")
-        elif locked:
+        # A truncation is stored before its event, in a transaction of its own.
+        entry, locked = _entry(event, partition), bool(partition.data) and not action.truncates
+        if locked:
             entry = entry._replace(data=_as_marked(work, key, entry.data), mark=Mark.ORDERED)
         replaced = replace(work, state.loads, key, event, entry, None)
         _doubt_unless_known(work, name, state, event, partition.values, replaced, ordered=locked)
@@ -69,7 +67,7 @@ def change_partitions(
 def alter_partition(work: WorkingSet, event: int, action: AlterPartition) -> None:
     name = action.table
     state = work.touch_table(name)
-    if action.old != action.partition.values:
+    if keys.partition(name, action.old) != keys.partition(name, action.partition.values):
         _rename_partition(work, state, event, action)
     elif not defer(work, name, state, event, action):
         change_partition(work, state, event, action)
@@ -128,17 +126,22 @@ def _rename_partition(
     """
     name, partition = action.table, action.partition
     loads = state.loads
+    had_statistics = False
     if state.detailed or loads.open is not None:
         for values in (action.old, partition.values):
-            _end_statistics(work, name, state, event, values, added=False)
+            had_statistics |= _end_statistics(work, name, state, event, values, added=False)
     old, new = keys.partition(name, action.old), keys.partition(name, partition.values)
     if loads.open is not None:
         work.doubt_table(name, state, event, Doubt.REWRITTEN)
     else:
         replaced = replace(work, loads, old, event, _entry(event, partition), action.before)
         if replaced is Replaced.WRITTEN:
-            put(work, loads, new, event, partition.data, partition.write_id, partition.columns_hash)
             work.txn.delete(old)
+            if had_statistics:
+                # Before 4.2, the metastore notes in the row afterwards which are accurate.
+                work.doubt_object(name, state, event, partition.values)
+                return
+            put(work, loads, new, event, partition.data, partition.write_id, partition.columns_hash)
             return
         for values, key in ((action.old, old), (partition.values, new)):
             if not reflects(work, key, event):
@@ -173,10 +176,11 @@ def _end_statistics(
     event: int,
     values: tuple[str, ...],
     added: bool,
-) -> None:
-    """Deletes the statistics of a partition. An added or dropped one has none; otherwise they
-    become unknown, unless there were none."""
+) -> bool:
+    """Deletes the statistics of a partition; returns whether there were any. An added or dropped
+    one has none; otherwise they become unknown, unless there were none."""
     prefix = keys.statistics_of_partition(name, values)
     had_statistics = delete_below(work, state.loads, prefix, event)
     if not added and (had_statistics or state.loads.open is not None):
         work.doubt_statistics(name, state, event, Doubt.REWRITTEN)
+    return had_statistics

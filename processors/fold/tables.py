@@ -2,7 +2,8 @@
 
 from hive.names import TableName
 from hive.write_ids.pages import Cold
-from processors.fold.deferred_events import defer
+from processors.fold import truncations
+from processors.fold.deferred_events import defer, take_deferred
 from processors.fold.entries import Replaced, clear, put, replace
 from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import forget, note_write
@@ -18,7 +19,7 @@ def create(work: WorkingSet, event: int, action: CreateTable) -> None:
     name = action.table.name
     state = work.touch_table(name)
     _clear(work, name, state, event, keys.OF_TABLE)
-    state.doubtful.clear()
+    _end_events(work, name, state)
     key = keys.of_table(keys.TABLE, name)
     put(work, state.loads, key, event, action.table.data, action.table.write_id)
     if not state.loads.may_include(event):
@@ -53,7 +54,14 @@ def change(work: WorkingSet, state: TableState, event: int, action: AlterTable) 
         work.signal(Scope(ScopeKind.WRITE_IDS, name), event)
     if not state.loads.may_include(event):
         state.describe(image)
+    state.truncation = None
+    if action.truncates:
+        truncations.note(state, event, image)
+        truncations.look(work, name, state)
     if action.rewrites and not _bare(work, state):
+        if state.detailed and not image.managed:
+            # Before 4.2, the metastore adds to the row afterwards which statistics are accurate.
+            state.loads.newest_row = max(state.loads.newest_row, event)
         _clear(work, name, state, event, keys.BELOW_TABLE)
         work.doubt_table(name, state, event, Doubt.REWRITTEN)
     elif action.truncates and state.detailed:
@@ -68,6 +76,7 @@ def rename(work: WorkingSet, event: int, action: RenameTable) -> None:
     if action.sides & Side.NEW and work.lists.allow(name):
         state = work.touch_table(name)
         _clear(work, name, state, event, keys.OF_TABLE)
+        _end_events(work, name, state)
         state.note_former_name(FormerName(action.old, event))
         if not state.loads.may_include(event):
             state.describe(action.table)
@@ -86,7 +95,7 @@ def drop_table(work: WorkingSet, event: int, name: TableName, reason: Cold) -> N
         return
     state = work.touch_table(name)
     _clear(work, name, state, event, keys.OF_TABLE)
-    state.doubtful.clear()
+    _end_events(work, name, state)
     forget(work, name, event, reason)
     state.pending = []
     if not state.loads.may_include(event):
@@ -134,6 +143,14 @@ def _clear(
 ) -> None:
     for kind in kinds:
         clear(work, state.loads, keys.of_table(kind, name), event)
+
+
+def _end_events(work: WorkingSet, name: TableName, state: TableState) -> None:
+    """Drops what events of a table that has gone have left to be done."""
+    state.doubtful.clear()
+    state.truncation = None
+    if state.loads.open is not None:
+        take_deferred(work, name)
 
 
 def _bare(work: WorkingSet, state: TableState) -> bool:

@@ -1,0 +1,54 @@
+"""Truncations of tables without partitions, which Hive 4.1 and later tell before they store them.
+
+The event is committed first. The table's figures follow in a transaction of their own, of which
+nothing tells. Whoever reads the table in between reads the old ones.
+"""
+
+from typing import Final
+
+import msgspec
+
+from hive.errors import ThriftError
+from hive.names import TableName
+from hive.thrift.view import View
+from processors.fold.working_set import WorkingSet
+from state import entries, keys
+from state.records.objects import TableImage, fingerprint
+from state.tables import TABLE_ROW, TableState, Truncation
+
+READS_MAX: Final = 4
+"""After so many reads a table that still has other figures has been given them since, or its
+metastore has failed. Workers ask 10 s after the first, then after 20 and 40 s."""
+_PARAMETERS: Final = 9
+_FIGURES: Final = ("numFiles", "numRows", "rawDataSize", "totalSize")
+
+
+def note(state: TableState, event: int, image: TableImage) -> None:
+    """Notes the figures that a truncation will store."""
+    if not image.partitioned:
+        state.truncation = Truncation(event, _figures(image.data))
+
+
+def look(work: WorkingSet, name: TableName, state: TableState) -> None:
+    """Puts a table in doubt that was read before its truncation was stored."""
+    truncation, key = state.truncation, keys.of_table(keys.TABLE, name)
+    if truncation is None:
+        return
+    value = work.txn.get(key)
+    if value is None or not entries.is_live(value):
+        return
+    if truncation.reads == READS_MAX or _figures(entries.data_of(value)) == truncation.figures:
+        state.truncation = None
+        return
+    state.truncation = msgspec.structs.replace(truncation, reads=truncation.reads + 1)
+    work.txn.delete(key)
+    work.doubt_object(name, state, truncation.event, TABLE_ROW)
+
+
+def _figures(data: bytes) -> int:
+    try:
+        view = View(data)
+        texts = [view.in_map(_PARAMETERS, name) or "" for name in _FIGURES]
+    except ThriftError:
+        return fingerprint(data)
+    return fingerprint("\0".join(texts).encode())

@@ -1,0 +1,160 @@
+"""What metastores store before or after the event that tells of it."""
+
+from typing import Any
+
+import pytest
+
+from hive.thrift.binary import decode, encode
+from hive.thrift.structs import PARTITION, TABLE
+from processors.fold.truncations import READS_MAX
+from state import keys
+from state.loads import Cold
+from state.records import LoadBegin, LoadEnd, LoadRows, Reread, Rows
+from state.records.actions import (
+    AlterPartition,
+    AlterTable,
+    CreateTable,
+    DropTable,
+)
+from state.records.objects import PartitionImage, TableImage, fingerprint
+from state.shard_reader import ShardReader
+from state.tables import TABLE_ROW
+from tests.processors.fold.test_shard import SCOPE, Shard, add, change, statistics
+from tests.processors.fold.test_shard import TABLE as NAME
+
+FULL, EMPTY = {"numRows": "5", "totalSize": "50"}, {"numRows": "0", "totalSize": "0"}
+
+
+def table(parameters: dict[str, str], id_: int = 7, write_id: int = 0) -> TableImage:
+    fields = {"tableName": "t", "dbName": "db", "parameters": parameters, "writeId": write_id}
+    return TableImage(NAME, id_, 0, managed=False, partitioned=False, data=encode(TABLE, fields))
+
+
+def truncation(image: TableImage) -> AlterTable:
+    """Its event has the new state on both sides."""
+    return AlterTable(image, fingerprint(image.data), rewrites=False, truncates=True)
+
+
+def figures(shard: Shard) -> Any:
+    """The figures of the table as it would be served; None if it is in doubt."""
+    entry = ShardReader(shard.store.snapshot()).table(NAME)
+    if entry is None:
+        assert shard.doubtful() == {TABLE_ROW}
+        return None
+    assert shard.doubtful() == set()
+    parameters = decode(TABLE, entry.data)["parameters"]
+    return {name: parameters[name] for name in FULL}
+
+
+def reread(at: int, image: TableImage) -> Reread:
+    return Reread(0, NAME, at, 7, ((),), Rows(tables=(image,)))
+
+
+def load(at: int, image: TableImage) -> tuple[LoadBegin, LoadRows, LoadEnd]:
+    return (
+        LoadBegin(0, f"load-{at}", SCOPE),
+        LoadRows(0, f"load-{at}", SCOPE, at, 0, Rows(tables=(image,))),
+        LoadEnd(0, f"load-{at}", SCOPE, at, at, 1),
+    )
+
+
+@pytest.fixture
+def truncated() -> Shard:
+    shard = Shard()
+    shard.fold(change(1, CreateTable(table(FULL))), change(2, truncation(table(EMPTY))))
+    return shard
+
+
+def test_a_table_that_is_read_before_its_truncation_is_stored_stays_in_doubt(
+    truncated: Shard,
+) -> None:
+    assert figures(truncated) is None
+    assert truncated.fold(reread(2, table(FULL))) != [], "it is asked for again"
+    assert figures(truncated) is None
+    truncated.fold(reread(2, table(EMPTY | {"COLUMN_STATS_ACCURATE": "{}"}, write_id=3)))
+    assert figures(truncated) == EMPTY
+
+
+def test_a_load_from_before_a_truncation_is_stored_leaves_the_table_in_doubt(
+    truncated: Shard,
+) -> None:
+    truncated.fold(*load(2, table(FULL)))
+    assert figures(truncated) is None
+    truncated.fold(*load(3, table(EMPTY)))
+    assert figures(truncated) == EMPTY
+
+
+def test_a_truncation_during_a_load_is_compared_at_its_end() -> None:
+    shard = Shard()
+    shard.fold(change(1, CreateTable(table(FULL))))
+    begin, rows, end = load(2, table(FULL))
+    shard.fold(begin, change(2, truncation(table(EMPTY))), rows, end)
+    assert figures(shard) is None
+
+
+def test_a_truncation_that_is_never_stored_is_not_waited_for_without_end(truncated: Shard) -> None:
+    for _ in range(READS_MAX):
+        truncated.fold(reread(2, table(FULL)))
+        assert figures(truncated) is None
+    truncated.fold(reread(2, table(FULL)))
+    assert figures(truncated) == FULL
+
+
+def test_a_later_event_tells_more_than_a_truncation(truncated: Shard) -> None:
+    truncated.fold(reread(2, table(EMPTY)))
+    filled = AlterTable(
+        table(FULL), fingerprint(table(EMPTY).data), rewrites=False, truncates=False
+    )
+    truncated.fold(change(3, filled))
+    assert figures(truncated) == FULL
+    truncated.fold(*load(3, table(FULL)))
+    assert figures(truncated) == FULL
+
+
+def test_what_waits_for_a_load_ends_with_its_table() -> None:
+    """Its successor has another id."""
+    shard = Shard()
+    shard.fold(change(10, after=0))
+    begin, rows, end = load(10, table(FULL))
+    altered = AlterTable(
+        table(FULL | {"x": "1"}), fingerprint(table(FULL).data), rewrites=False, truncates=False
+    )
+    created = CreateTable(table(EMPTY, id_=9))
+    shard.fold(begin, rows, change(11, altered), change(12, DropTable(NAME)), change(13, created))
+    shard.fold(end)
+    state = shard.state()
+    assert state is not None
+    assert state.id == 9
+    assert figures(shard) == EMPTY
+
+
+def with_statistics() -> Shard:
+    """A partition that has statistics of a column."""
+    shard = Shard()
+    added = add("a", data=encode(PARTITION, {}))
+    shard.fold(change(1, CreateTable(table(FULL))), change(2, added), statistics(3, 0b110))
+    return shard
+
+
+def test_a_partition_with_statistics_that_gets_other_values_is_in_doubt() -> None:
+    """Before 4.2, its row says afterwards which statistics are accurate."""
+    shard = with_statistics()
+    stored = shard.partitions()["a"]
+    renamed = PartitionImage(("b",), 0, 1, stored)
+    action = AlterPartition(NAME, 0, ("a",), fingerprint(stored), renamed, truncates=False)
+    shard.fold(change(4, action))
+    assert shard.doubtful() == {keys.named_values(("b",))}
+    assert shard.partitions() == {}
+
+
+def test_a_table_with_statistics_that_gets_other_columns_is_not_served_alone() -> None:
+    """Before 4.2, its row says afterwards which statistics are accurate."""
+    shard = with_statistics()
+    altered = AlterTable(
+        table(EMPTY), fingerprint(table(FULL).data), rewrites=True, truncates=False
+    )
+    shard.fold(change(4, altered))
+    state = shard.state()
+    assert state is not None
+    assert state.loads.cold(4, 0) is Cold.DOUBT
+    assert not state.loads.tells_alone(4, 0)
