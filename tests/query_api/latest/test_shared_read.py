@@ -178,9 +178,9 @@ def test_what_is_remembered_hides_nothing(steps: list[tuple[str, int]]) -> None:
             else:
                 applied = max(0, len(database.rows) - number)
                 truth = {table: database.last_of(table) > applied for table in range(TABLES)}
-                told = await blocked(index, applied)
-                assert history.is_rewound(0) or all(told[table] for table in truth if truth[table])
-                assert was_restored or told == truth
+                shown = await blocked(index, applied)
+                assert history.is_rewound(0) or all(shown[table] for table in truth if truth[table])
+                assert was_restored or shown == truth
 
     asyncio.run(check())
 
@@ -190,12 +190,12 @@ async def test_few_rows_are_read_again() -> None:
     index = SharedRead(database.read, LogHistory())
     for event in range(1, 101):
         database.write(event % TABLES)
-        told = await blocked(index, 1)
-        assert told == {table: database.last_of(table) > 1 for table in range(TABLES)}
+        shown = await blocked(index, 1)
+        assert shown == {table: database.last_of(table) > 1 for table in range(TABLES)}
     assert database.read_rows[-1] == COMPARED_ROWS + 1
     del database.rows[-50:]
-    told = await blocked(index, 1)
-    assert told == {table: database.last_of(table) > 1 for table in range(TABLES)}
+    shown = await blocked(index, 1)
+    assert shown == {table: database.last_of(table) > 1 for table in range(TABLES)}
     await index.close()
 
 
