@@ -96,8 +96,8 @@ class KeyUrl:
         self._turn = asyncio.Lock()
 
     async def keys(self, wanted: str) -> Keys:
-        is_fetched = self._turn.locked() and wanted not in self._keys
-        if not (is_fetched or self._is_due(wanted)):
+        is_under_way = self._turn.locked() and wanted not in self._keys
+        if not (is_under_way or self._is_due(wanted)):
             return self._usable()
         async with self._turn:
             # Others may have waited for the same.
