@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from hive.events.row import row_mark
 from hive.names import TableName
-from query_api.latest.latest_log import ThinRow
+from query_api.latest.latest_log import ROWS_MAX, ThinRow
 from query_api.latest.row_effects import EVERYTHING, WITH_MESSAGE, RowEffects, effects_of
 from state.records.epochs import follows
 
@@ -72,7 +72,7 @@ class LogHistory:
         before it are remembered.
         """
         start = self._newest - COMPARED_ROWS + 1
-        if start <= first or follows(epoch, self._epoch):
+        if not first < start <= first + ROWS_MAX or follows(epoch, self._epoch):
             return first
         return start if all(event in self._rows for event in range(first, start)) else first
 
@@ -111,6 +111,9 @@ class LogHistory:
             self._forget()
         if not rows:
             return []
+        if not any(row.event_id in self._rows for row in rows):
+            # Nothing says that these rows follow those that are remembered.
+            self._forget()
         self._compare(rows)
         # None are left if there is another history.
         earlier = [(event, self._rows[event].effects) for event in remembered if self._rows]

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Sequence
 from itertools import count
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hive.errors import SourceError
@@ -161,7 +161,22 @@ steps = st.lists(
 )
 
 
+LOST_BESIDE_A_GAP = [
+    *[("write", 0)] * 20,
+    ("read", 10),
+    ("restore", 3),
+    *[("write", 1)] * 3,
+    *[("write", 3)] * 2,
+    ("read", 1),
+    *[("write", 2)] * 8,
+    ("read", 8),
+    ("read", 13),
+]
+"""Rows that nothing shows to follow those before them aren't remembered together."""
+
+
 @given(steps)
+@example(LOST_BESIDE_A_GAP)
 def test_what_is_remembered_hides_nothing(steps: list[tuple[str, int]]) -> None:
     """A log of a database that is never put back tells what all of it tells."""
     database, history = Database(), LogHistory()
