@@ -75,7 +75,7 @@ class TableState(msgspec.Struct, array_like=True):
     former_names: list[FormerName] = []
     """The former names of the table: events after the rename may still use them."""
     truncation: Truncation | None = None
-    """The last event, if it was a truncation whose result hasn't been seen yet."""
+    """The last alter of the table, if it was a truncation whose result hasn't been seen yet."""
 
     def cold(self, applied: int, shard_floor: int) -> Cold | None:
         """Why the table as a whole can't be answered; None when it is warm."""

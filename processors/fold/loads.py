@@ -110,9 +110,9 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
     if target.table is not None and record.scope.kind is ScopeKind.TABLE:
         if usable:
             settle(target.table, lo)
+            if work.txn.get(keys.of_table(keys.TABLE, record.scope.name)) is None:
+                target.table.id = 0
             truncations.look(work, record.scope.name, target.table)
-        if usable and work.txn.get(keys.of_table(keys.TABLE, record.scope.name)) is None:
-            target.table.id = 0
         for event, action in take_deferred(work, record.scope.name):
             DEFERRED[type(action)](work, target.table, event, action)
 

@@ -19,7 +19,7 @@ def create(work: WorkingSet, event: int, action: CreateTable) -> None:
     name = action.table.name
     state = work.touch_table(name)
     _clear(work, name, state, event, keys.OF_TABLE)
-    _end_events(work, name, state)
+    _end_events(work, name, state, event)
     key = keys.of_table(keys.TABLE, name)
     put(work, state.loads, key, event, action.table.data, action.table.write_id)
     if not state.loads.may_include(event):
@@ -59,10 +59,10 @@ def change(work: WorkingSet, state: TableState, event: int, action: AlterTable) 
         truncations.note(state, event, image)
         truncations.look(work, name, state)
     if action.rewrites and not _bare(work, state):
+        _clear(work, name, state, event, keys.BELOW_TABLE)
         if state.detailed and not image.managed:
             # Before 4.2, the metastore adds to the row afterwards which statistics are accurate.
             state.loads.newest_row = max(state.loads.newest_row, event)
-        _clear(work, name, state, event, keys.BELOW_TABLE)
         work.doubt_table(name, state, event, Doubt.REWRITTEN)
     elif action.truncates and state.detailed:
         _clear(work, name, state, event, (keys.TABLE_STATISTICS, keys.PARTITION_STATISTICS))
@@ -76,7 +76,7 @@ def rename(work: WorkingSet, event: int, action: RenameTable) -> None:
     if action.sides & Side.NEW and work.lists.allow(name):
         state = work.touch_table(name)
         _clear(work, name, state, event, keys.OF_TABLE)
-        _end_events(work, name, state)
+        _end_events(work, name, state, event)
         state.note_former_name(FormerName(action.old, event))
         if not state.loads.may_include(event):
             state.describe(action.table)
@@ -95,7 +95,7 @@ def drop_table(work: WorkingSet, event: int, name: TableName, reason: Cold) -> N
         return
     state = work.touch_table(name)
     _clear(work, name, state, event, keys.OF_TABLE)
-    _end_events(work, name, state)
+    _end_events(work, name, state, event)
     forget(work, name, event, reason)
     state.pending = []
     if not state.loads.may_include(event):
@@ -145,8 +145,11 @@ def _clear(
         clear(work, state.loads, keys.of_table(kind, name), event)
 
 
-def _end_events(work: WorkingSet, name: TableName, state: TableState) -> None:
-    """Drops what events of a table that has gone have left to be done."""
+def _end_events(work: WorkingSet, name: TableName, state: TableState, event: int) -> None:
+    """Drops what events of a table that has gone have left to be done; what a load has left that
+    read later stays."""
+    if state.loads.knows(event):
+        return
     state.doubtful.clear()
     state.truncation = None
     if state.loads.open is not None:

@@ -10,7 +10,7 @@ import msgspec
 
 from hive.errors import ThriftError
 from hive.names import TableName
-from hive.thrift.view import View
+from hive.thrift.view import TableView
 from processors.fold.working_set import WorkingSet
 from state import entries, keys
 from state.records.objects import TableImage, fingerprint
@@ -18,8 +18,8 @@ from state.tables import TABLE_ROW, TableState, Truncation
 
 READS_MAX: Final = 4
 """After so many reads a table that still has other figures has been given them since, or its
-metastore has failed. Workers ask 10 s after the first, then after 20 and 40 s."""
-_PARAMETERS: Final = 9
+metastore has failed. Workers ask for it again 10 s after the first, then 20 and 40 s later, or
+sooner for readers."""
 _FIGURES: Final = ("numFiles", "numRows", "rawDataSize", "totalSize")
 
 
@@ -47,8 +47,8 @@ def look(work: WorkingSet, name: TableName, state: TableState) -> None:
 
 def _figures(data: bytes) -> int:
     try:
-        view = View(data)
-        texts = [view.in_map(_PARAMETERS, name) or "" for name in _FIGURES]
-    except ThriftError:
+        view = TableView(data)
+        texts = [view.parameter(name) or "" for name in _FIGURES]
+    except (ThriftError, UnicodeDecodeError):
         return fingerprint(data)
     return fingerprint("\0".join(texts).encode())

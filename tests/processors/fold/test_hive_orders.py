@@ -80,8 +80,17 @@ def test_a_load_from_before_a_truncation_is_stored_leaves_the_table_in_doubt(
 ) -> None:
     truncated.fold(*load(2, table(FULL)))
     assert figures(truncated) is None
-    truncated.fold(*load(3, table(EMPTY)))
+    truncated.fold(reread(2, table(EMPTY)))
     assert figures(truncated) == EMPTY
+
+
+def test_a_table_that_a_later_load_has_read_is_not_lost_by_events_from_before(
+    truncated: Shard,
+) -> None:
+    truncated.fold(*load(5, table(FULL, id_=9)))
+    truncated.fold(change(3, DropTable(NAME)), change(4, CreateTable(table(FULL, id_=9))))
+    truncated.fold(change(5, after=4))
+    assert figures(truncated) is None
 
 
 def test_a_truncation_during_a_load_is_compared_at_its_end() -> None:
@@ -98,6 +107,13 @@ def test_a_truncation_that_is_never_stored_is_not_waited_for_without_end(truncat
         assert figures(truncated) is None
     truncated.fold(reread(2, table(FULL)))
     assert figures(truncated) == FULL
+
+
+def test_a_truncation_may_have_any_bytes() -> None:
+    shard, broken = Shard(), table(EMPTY).data.replace(b"numRows", b"num\xffows")
+    image = TableImage(NAME, 7, 0, managed=False, partitioned=False, data=broken)
+    shard.fold(change(1, CreateTable(image)), change(2, truncation(image)))
+    assert shard.doubtful() == set()
 
 
 def test_a_later_event_tells_more_than_a_truncation(truncated: Shard) -> None:
