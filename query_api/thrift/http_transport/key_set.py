@@ -14,6 +14,7 @@ from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
 from hive.errors import RefusedLoginError
+from query_api.background_tasks import take_note
 from query_api.watched_file import file_version
 
 BYTES_MAX: Final = 1 << 20
@@ -93,23 +94,22 @@ class KeyUrl:
         self._trusted = trusted
         self._keys: Keys = {}
         self._fetched_at = self._tried_at = float("-inf")
-        self._turn = asyncio.Lock()
+        self._fetching: asyncio.Task[None] | None = None
 
     async def keys(self, wanted: str) -> Keys:
-        is_under_way = self._turn.locked() and wanted not in self._keys
-        if not (is_under_way or self._is_due(wanted)):
-            return self._usable()
-        async with self._turn:
-            # Others may have waited for the same.
-            if self._is_due(wanted):
-                tried_at, self._tried_at = self._tried_at, monotonic()
-                try:
-                    await self._fetch()
-                except asyncio.CancelledError:
-                    # Its client has gone; those who wait fetch them.
-                    self._tried_at = tried_at
-                    raise
+        is_due = self._is_due(wanted)
+        if is_due and not self._is_fetching:
+            self._tried_at = monotonic()
+            self._fetching = asyncio.create_task(self._fetch())
+            self._fetching.add_done_callback(take_note)
+        if self._fetching is not None and (is_due or wanted not in self._keys):
+            # It goes on if this client goes: others may wait for the same.
+            await asyncio.shield(self._fetching)
         return self._usable()
+
+    @property
+    def _is_fetching(self) -> bool:
+        return self._fetching is not None and not self._fetching.done()
 
     def _is_due(self, wanted: str) -> bool:
         now = monotonic()
