@@ -69,7 +69,7 @@ class EventLoopReader:
                     self._session = await self._new_session()
                 return await self._read(self._session, first, messages_after)
         except BaseException as error:
-            await self.close()
+            self._leave_session()
             if isinstance(error, TimeoutError):
                 raise SourceError(_LATE) from error
             if isinstance(error, SQLAlchemyError | psycopg.Error):
@@ -77,6 +77,11 @@ class EventLoopReader:
             raise
 
     async def close(self) -> None:
+        self._leave_session()
+        if self._connecting is not None:
+            self._connecting.add_done_callback(_close_session)
+
+    def _leave_session(self) -> None:
         session, self._session = self._session, None
         if session is not None:
             session.close()
@@ -85,7 +90,7 @@ class EventLoopReader:
         """A new session. A frozen server blocks the thread that connects for as long as it is
         frozen, so there is one at a time: later reads wait for it, too."""
         connecting = self._connecting
-        if connecting is None:
+        if connecting is None or _has_failed(connecting):
             connecting = asyncio.create_task(asyncio.to_thread(self._connect))
             connecting.add_done_callback(take_note)
             self._connecting = connecting
@@ -162,6 +167,17 @@ class ThreadReader:
         if connection is not None:
             connection.invalidate()
             connection.close()
+
+
+def _has_failed(connecting: asyncio.Task[EventLoopSession]) -> bool:
+    """Whether it has, while nobody waited for it."""
+    ended = connecting.done()
+    return ended and (connecting.cancelled() or connecting.exception() is not None)
+
+
+def _close_session(connecting: asyncio.Task[EventLoopSession]) -> None:
+    if not _has_failed(connecting):
+        connecting.result().close()
 
 
 def _connected(engine: sa.Engine) -> sa.Connection:

@@ -120,6 +120,7 @@ async def test_reads_while_a_server_is_frozen_end_and_connect_once(
                         await reader.read(0, 0)
         finally:
             may_connect.set()
+        monkeypatch.setattr(modules[READER], "_PATIENCE_S", 30)
         assert (await reader.read(0, 0)).rows == []
     assert len(connections) == 1
 
