@@ -21,9 +21,9 @@ from query_api.thrift.wire import MessageType, header
 
 AT_A_TIME: Final = 4
 WAITING_MAX: Final = 200
-ROUNDS: Final = 3
 PATIENCE_S: Final = 60.0
 """A metastore that takes longer isn't compared: another call would wait for its turn."""
+ROUNDS: Final = 3
 """The number of attempts to compare a call: the metastore may change between the two answers."""
 REMEMBERED: Final = 100
 PATHS_MAX: Final = 5

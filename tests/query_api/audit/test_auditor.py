@@ -205,6 +205,7 @@ async def test_a_round_that_fails_unexpectedly_is_not_the_last(
             await begun.wait()
     finally:
         running.cancel()
+        await asyncio.wait([running])
         auditor.close()
         await primary.close()
     assert samples(generate_latest(rounds.metrics.registry))["metatide_audit_faults_total"] == 1
