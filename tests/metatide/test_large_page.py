@@ -204,5 +204,7 @@ def test_a_table_of_many_partitions_becomes_warm_while_the_page_looks_on(page: C
 def test_a_frame_that_costs_too_much_is_seen(browser: Chromium) -> None:
     browser.open("about:blank")
     with frames(browser) as watched:
-        browser.ask("(() => { let sum = 0; for (let i = 0; i < 1e9; i++) sum += i; })()")
+        # A busy browser says that it traces before it does.
+        for _ in range(3):
+            browser.ask("(() => { let sum = 0; for (let i = 0; i < 1e9; i++) sum += i; })()")
     assert max(watched.costs_ms) > FRAME_MS_MAX
