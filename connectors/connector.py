@@ -11,6 +11,7 @@ import structlog
 from confluent_kafka import KafkaException
 
 from connectors import publisher, tails, topic_admin
+from connectors.last_event import LastEvent
 from connectors.loads import signals
 from connectors.metrics import Fault, Metrics
 from connectors.pacing import Pacing
@@ -147,7 +148,8 @@ class Connector:
             positions = self._tails()
         while positions.behind:
             # A connector began this epoch and ended before the reset had reached all shards.
-            publisher.reset(self._topic, positions.epoch, positions.lowest, positions.behind)
+            last = LastEvent(*positions.lowest_event)
+            publisher.reset(self._topic, positions.epoch, last, positions.behind)
             positions = self._tails()
         log.info(
             "resumed",
@@ -195,7 +197,7 @@ class Connector:
             remedy="was the database restored, failed over, or is database.url another's? "
             "If it is the wrong one, stop the connectors and correct it",
         )
-        publisher.reset(self._topic, epoch, ended.current, range(self._topic.shards))
+        self._reset(epoch, ended.current)
 
     def _replace_lost_epoch(self, lost: int) -> None:
         """Begins the epoch after one that workers know and the topic doesn't. Workers read records
@@ -208,7 +210,12 @@ class Connector:
             epoch=lost + 1,
             remedy="keep all records of the topic: see docs/operate.md",
         )
-        publisher.reset(self._topic, lost + 1, at, range(self._topic.shards))
+        self._reset(lost + 1, at)
+
+    def _reset(self, epoch: int, event: int) -> None:
+        rows = [row for row in self._source.poll(event - 1, event).rows if row.event_id == event]
+        last = LastEvent.of(event, rows)
+        publisher.reset(self._topic, epoch, last, range(self._topic.shards))
 
     def _complain(self, error: MachineError) -> None:
         is_source = isinstance(error, SourceError)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from connectors.headers import RecordHeaders, RecordKind
+from connectors.last_event import LastEvent
 from connectors.publisher import reset, write_now
 from state.records import AnyRecord, Pause, ResetTable, SetLists, Skip
 from state.records.epochs import follows
@@ -16,8 +17,10 @@ from state.topic import Topic
 log = structlog.get_logger()
 
 
-def obey(topic: Topic, epoch: int, order: Order, offset: int, current: Callable[[], int]) -> None:
-    """Writes the order at this offset of the signals topic; `current` returns the current event id.
+def obey(
+    topic: Topic, epoch: int, order: Order, offset: int, last_event: Callable[[], LastEvent]
+) -> None:
+    """Writes the order at this offset of the signals topic; `last_event` asks the database.
 
     Decisions about the whole cache share a partition of the signals topic, so their offsets number
     them, and a decision that is delivered twice is written with the same version. If the signals
@@ -26,11 +29,11 @@ def obey(topic: Topic, epoch: int, order: Order, offset: int, current: Callable[
     record: AnyRecord
     shards: Sequence[int] = range(topic.shards)
     if isinstance(order, BeginEpoch):
-        _begin_epoch(topic, epoch, order.epoch, current)
+        _begin_epoch(topic, epoch, order.epoch, last_event)
         return
     match order:
         case Forget(table=table, load=load):
-            record = ResetTable(epoch, current(), table, load)
+            record = ResetTable(epoch, last_event().event_id, table, load)
             shards = (table_shard(table, topic.shards),)
         case Choose():
             version = _version(order.above, offset)
@@ -47,14 +50,16 @@ def obey(topic: Topic, epoch: int, order: Order, offset: int, current: Callable[
     log.warning("an order was written", record=type(record).__name__, order=str(order))
 
 
-def _begin_epoch(topic: Topic, epoch: int, highest: int, current: Callable[[], int]) -> None:
+def _begin_epoch(
+    topic: Topic, epoch: int, highest: int, last_event: Callable[[], LastEvent]
+) -> None:
     """Begins an epoch above the highest that a shard has, unless one has begun since the order."""
     if epoch > highest:
         log.warning("an order was not written: a later epoch has begun", epoch=epoch)
         return
     # What can't follow on ours was forged, and the shard that has it takes the next one of ours.
     begun = (highest if follows(highest, epoch) else epoch) + 1
-    reset(topic, begun, current(), range(topic.shards))
+    reset(topic, begun, last_event(), range(topic.shards))
     log.warning("an epoch was begun by order", epoch=begun)
 
 

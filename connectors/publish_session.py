@@ -18,13 +18,13 @@ from connectors.publisher import Publisher
 from connectors.renames import Renames
 from connectors.routing import route
 from connectors.settings import Pace
-from connectors.source import OpenTxns, Poll, Source, rows_hash
+from connectors.source import OpenTxns, Poll, Source, rows_hash, rows_mark
 from connectors.tails import Tails
 from connectors.translate import Addressed
 from connectors.watermark import Watermark
 from hive.errors import EventError, UnwritableRecordError
 from hive.events.decode import decode
-from hive.events.row import NotificationRow, row_mark
+from hive.events.row import NotificationRow
 from hive.listener import KEEP_EVENTS, MAKE_TRANSACTIONAL
 from state.topic import Topic
 
@@ -230,7 +230,7 @@ class PublishSession:
         for row in rows:
             addressed += self._meaning(row)
         row_hash, types = rows_hash(rows), rows[0].event_type
-        mark = row_mark(rows[0]) if len(rows) == 1 else 0
+        mark = rows_mark(rows)
         shards = self._publisher.shards
         why = "its record would be larger than the topic allows"
         try:

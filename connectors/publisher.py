@@ -6,6 +6,7 @@ import msgspec
 
 from connectors import headers
 from connectors.headers import Headers, RecordHeaders, RecordKind
+from connectors.last_event import LastEvent
 from connectors.metrics import Metrics
 from connectors.sender import Sender
 from connectors.source import OpenTxns
@@ -180,9 +181,14 @@ class Publisher:
         self._sent_bytes += len(value)
 
 
-def reset(topic: Topic, epoch: int, at: int, shards: Sequence[int]) -> None:
-    """Begins an epoch after event `at` in these shards."""
-    write_now(topic, Reset(epoch, at), RecordHeaders(RecordKind.RESET, epoch, at), shards)
+def reset(topic: Topic, epoch: int, last: LastEvent, shards: Sequence[int]) -> None:
+    """Begins an epoch after an event in these shards.
+
+    The hash and the mark of its row are told, since the database may lose that very event before
+    another follows: only they tell it from the one that it has instead.
+    """
+    head = RecordHeaders(RecordKind.RESET, epoch, last.event_id, "", last.hash)
+    write_now(topic, Reset(epoch, last.event_id, last.mark), head, shards)
 
 
 def write_now(topic: Topic, record: AnyRecord, head: RecordHeaders, shards: Sequence[int]) -> None:

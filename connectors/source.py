@@ -5,7 +5,7 @@ from hashlib import blake2b
 from itertools import starmap
 from typing import NamedTuple, Protocol
 
-from hive.events.row import NotificationRow
+from hive.events.row import NotificationRow, row_mark
 
 HASHED_CHARS_MAX = 8192
 """How much of a message is hashed: each poll reads this much of one row again."""
@@ -71,6 +71,11 @@ class Source(Protocol):
 def rows_hash(rows: Iterable[NotificationRow]) -> bytes:
     """A hash of the row, or rows, of one event id."""
     return _digest([_hashed(row, len(row.message)) for row in rows])
+
+
+def rows_mark(rows: Sequence[NotificationRow]) -> int:
+    """The mark of one event id's row; 0 if there is none, or several."""
+    return row_mark(rows[0]) if len(rows) == 1 else 0
 
 
 def cut_rows_hash(rows: Iterable[tuple[NotificationRow, int]]) -> bytes:

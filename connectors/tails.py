@@ -57,7 +57,7 @@ class Tail:
             self._take(head, reset=True)
         elif head.kind is RecordKind.LOAD and not newer:
             self.loaded = max(self.loaded, head.upto)
-        if head.moves and head.hash is not None:
+        if head.hash is not None:
             self.published.add(PublishedEvent(head.upto, head.hash))
 
     def _take(self, head: RecordHeaders, *, reset: bool) -> None:
@@ -88,6 +88,12 @@ class Tails:
     def lowest(self) -> int:
         """The event to resume from: every shard has all events up to it."""
         return min((upto for upto in self.upto if upto is not None), default=0)
+
+    @property
+    def lowest_event(self) -> PublishedEvent:
+        """That event, with its hash if any record of the epoch told it."""
+        same = (event for event in self.published if event.event_id == self.lowest)
+        return next(same, PublishedEvent(self.lowest, None))
 
     @property
     def behind(self) -> tuple[int, ...]:

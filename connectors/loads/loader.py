@@ -8,9 +8,10 @@ import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from connectors.last_event import LastEvent
 from connectors.loads import batch, plan
 from connectors.loads.batch import Database
-from connectors.loads.end_gate import EndGate
+from connectors.loads.end_gate import EndGate, rows_of_event
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.metrics import LoadFault, LoadMetrics
 from connectors.loads.plan import Planned
@@ -361,7 +362,7 @@ class Loader:
             self._obey(signal, offset)
 
     def _obey(self, order: Order, offset: int) -> None:
-        obey(self._topic, self._epoch, order, offset, self._current)
+        obey(self._topic, self._epoch, order, offset, self._last_event)
         if isinstance(order, Choose | PassOver):
             # What the lists let in again, or a skipped record made unknown, was deleted meanwhile:
             # earlier loads don't count.
@@ -373,10 +374,11 @@ class Loader:
             if order.load:
                 self.ask(Ask(self._epoch, scope, 0))
 
-    def _current(self) -> int:
+    def _last_event(self) -> LastEvent:
         try:
             with open_snapshot(*self._database()) as snapshot:
-                return snapshot.position
+                event = snapshot.position
+                return LastEvent.of(event, rows_of_event(snapshot, event))
         except SQLAlchemyError as error:
             raise batch.unreadable(error) from error
 

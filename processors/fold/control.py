@@ -10,7 +10,7 @@ from state.records.numbers import NATURAL_MAX
 
 def reset(work: WorkingSet, record: Reset) -> None:
     if follows(record.epoch, work.head.epoch):
-        doubts.reset(work, record.epoch, record.at)
+        doubts.reset(work, record.epoch, record.at, record.mark)
 
 
 def pause(work: WorkingSet, record: Pause) -> None:

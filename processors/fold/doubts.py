@@ -53,10 +53,10 @@ def break_chain(work: WorkingSet, event: int) -> None:
     _ask_for_all(work, event)
 
 
-def reset(work: WorkingSet, epoch: int, at: int) -> None:
+def reset(work: WorkingSet, epoch: int, at: int, mark: int = 0) -> None:
     """Begins another history: its event ids can't be compared with those folded so far."""
     head = work.head
-    head.epoch, head.applied, head.mark = epoch, at, 0
+    head.epoch, head.applied, head.mark = epoch, at, mark
     _forget_all(work)
 
 

@@ -143,6 +143,8 @@ class Reset(Record, frozen=True, tag="cr"):
     """
 
     at: Natural
+    mark: Word = 0
+    """The mark of event `at`'s row, as in `Change`."""
 
 
 class ResetTable(Record, frozen=True, tag="ct"):

@@ -10,6 +10,7 @@ from structlog.testing import LogCapture
 
 from connectors import publisher, tails, topic_records
 from connectors.headers import RecordKind
+from connectors.last_event import LastEvent
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from hive.events.decode import decode
@@ -150,6 +151,21 @@ def test_a_restored_database_begins_an_epoch(log: Log, topic: Topic, said: LogCa
     assert head_of(messages).applied == 7
 
 
+def test_the_event_after_which_an_epoch_began_is_noticed_when_it_is_lost(
+    log: Log, topic: Topic
+) -> None:
+    """Nobody has published it in the epoch, and loads end with it."""
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+        log.restore(2)
+        connector.until(lambda: tails.find(topic).epoch == 1)
+    log.restore(1)
+    log.write(2, message='{"txnid":77}')
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until(lambda: tails.find(topic).epoch == 2)
+
+
 def test_a_restored_database_that_went_on_is_noticed_by_its_rows(log: Log, topic: Topic) -> None:
     log.write(*range(1, 11))
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
@@ -205,7 +221,7 @@ def test_an_epoch_that_only_some_shards_have_seen_is_begun_in_all(log: Log, topi
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
-    publisher.reset(topic, 1, 3, [1])
+    publisher.reset(topic, 1, LastEvent(3), [1])
     assert tails.find(topic).behind == (0,)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         log.write(4)
@@ -219,7 +235,7 @@ def test_an_epoch_that_no_connector_can_have_begun_is_not_followed(log: Log, top
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
-        publisher.reset(topic, 1 << 62, 1 << 61, range(topic.shards))
+        publisher.reset(topic, 1 << 62, LastEvent(1 << 61), range(topic.shards))
         log.write(4)
         connector.until_position(4)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
@@ -236,7 +252,7 @@ def test_a_connector_follows_the_epoch_that_another_began(log: Log, topic: Topic
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
-        publisher.reset(topic, 1, 3, range(topic.shards))
+        publisher.reset(topic, 1, LastEvent(3), range(topic.shards))
         connector.until(lambda: connector.value("epoch") == 1)
         log.write(4)
         connector.until_position(4)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from connectors import tails, topic_admin
 from connectors.headers import RecordKind
+from connectors.last_event import LastEvent
 from connectors.orders import obey
 from hive.errors import RecordFormatError
 from hive.names import TableName
@@ -29,6 +30,7 @@ from state.records.signals import (
 from tests.connectors.connector_runs import new_topic, read
 
 TABLE = TableName("hive", "db", "t")
+LAST = LastEvent(99, b"12345678", 7)
 NUMBERS = st.integers(0, 2**63 - 1)
 SCOPES = st.builds(Scope)
 SIGNALS: st.SearchStrategy[AnySignal] = (
@@ -51,7 +53,7 @@ def test_orders_are_written_to_the_shards_that_they_concern(kafka_broker: str) -
         Serve(2, 41, paused=False),
     ]
     for offset, order in enumerate(orders, 7):
-        obey(events, 5, order, offset, lambda: 99)
+        obey(events, 5, order, offset, lambda: LAST)
     messages = read(events)
     assert {message.head.kind for message in messages} == {RecordKind.CONTROL}
     of_all = [
@@ -70,8 +72,8 @@ def test_orders_are_written_to_the_shards_that_they_concern(kafka_broker: str) -
 def test_an_order_above_the_greatest_version_can_be_read(kafka_broker: str) -> None:
     events = new_topic(kafka_broker, 2)
     topic_admin.create(events)
-    obey(events, 0, Serve(0, NATURAL_MAX, paused=False), 3, lambda: 99)
-    obey(events, 0, Choose(0, NATURAL_MAX - 1, (), ()), 4, lambda: 99)
+    obey(events, 0, Serve(0, NATURAL_MAX, paused=False), 3, lambda: LAST)
+    obey(events, 0, Choose(0, NATURAL_MAX - 1, (), ()), 4, lambda: LAST)
     resumed, chosen = Pause(0, NATURAL_MAX, paused=False), SetLists(0, NATURAL_MAX, (), ())
     assert [message.record for message in read(events)] == 2 * [resumed, chosen]
 
@@ -80,8 +82,8 @@ def test_an_order_begins_an_epoch_above_what_any_shard_has(kafka_broker: str) ->
     events = new_topic(kafka_broker, 2)
     topic_admin.create(events)
     for highest in (5, 8, 4, 1 << 62):
-        obey(events, 5, BeginEpoch(highest), 3, lambda: 99)
-    records = [Reset(6, 99), Reset(9, 99), Reset(6, 99)]
+        obey(events, 5, BeginEpoch(highest), 3, lambda: LAST)
+    records = [Reset(6, 99, 7), Reset(9, 99, 7), Reset(6, 99, 7)]
     assert [message.record for message in read(events)] == 2 * records
     assert tails.find(events).epoch == 9
 
@@ -90,7 +92,7 @@ def test_an_order_to_skip_goes_to_its_shard_alone(kafka_broker: str) -> None:
     events = new_topic(kafka_broker, 2)
     topic_admin.create(events)
     for shard in (1, 2):
-        obey(events, 5, PassOver(3, shard, 7, 9), 4, lambda: 99)
+        obey(events, 5, PassOver(3, shard, 7, 9), 4, lambda: LAST)
     [message] = read(events)
     assert (message.shard, message.record) == (1, Skip(5, 7, 9))
 

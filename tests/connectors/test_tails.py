@@ -90,6 +90,17 @@ def test_all_hashes_of_the_epoch_are_found() -> None:
     }
 
 
+def test_the_event_after_which_an_epoch_began_is_known_by_its_hash() -> None:
+    shards = Tail(), Tail(), Tail()
+    shards[0].see(reset(3, 1)._replace(hash=HASH))
+    for head in (reset(3, 1)._replace(hash=b"87654321"), change(4, 1)):
+        shards[1].see(head)
+    together = _together(dict(enumerate(shards)), {0: 9, 1: 9, 2: 9})
+    assert together.behind == (2,)
+    assert together.lowest_event in {PublishedEvent(3, HASH), PublishedEvent(3, b"87654321")}
+    assert together.published > {PublishedEvent(3, HASH), PublishedEvent(3, b"87654321")}
+
+
 def test_any_record_is_a_trace_of_its_epoch() -> None:
     """The records that began the epoch may have been deleted."""
     newer, older = Tail(), Tail()

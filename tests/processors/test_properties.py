@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from connectors import publisher
+from connectors.last_event import LastEvent
 from metatide.config import Config, load
 from metatide.config.properties import LACKING
 from metatide.config.schema import Spark
@@ -63,7 +64,7 @@ def topic(recorder: Recorder) -> Topic:
     security = load(environ={"METATIDE_KAFKA_PROPERTIES": PROPERTIES}).config.kafka.security
     servers = urlsplit(recorder.address).netloc
     created = new_topic(servers, SHARDS)
-    publisher.reset(created, 1, 0, range(SHARDS))
+    publisher.reset(created, 1, LastEvent(0), range(SHARDS))
     return Topic(servers, created.name, SHARDS, security, created.id)
 
 

@@ -10,6 +10,7 @@ import pytest
 import connectors.loads.loader
 from connectors import publisher, topic_admin
 from connectors.connector import Connector
+from connectors.last_event import LastEvent
 from connectors.loads.batch import Database
 from connectors.loads.loader import Loader
 from connectors.sql_source import SqlSource
@@ -202,7 +203,7 @@ async def test_an_epoch_that_the_topic_lost_is_followed_by_another(
 
     async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
         with connecting(store, events):
-            publisher.reset(events, 1, 0, range(SHARDS))
+            publisher.reset(events, 1, LastEvent(0), range(SHARDS))
             await until(lambda: all(s.position.epoch == 1 for s in worker.shards.values()))
         for number in range(SHARDS):
             delete_before(events, number, -1)

@@ -300,7 +300,8 @@ def test_the_mark_of_the_last_row_stays_until_another_is_applied(shard: Shard) -
         (marked(change(1), 33), 22),
         (change(3), 0),
         (marked(change(9, after=8), 99), 99),
-        (Reset(1, 5), 0),
+        (Reset(1, 5, 55), 55),
+        (Reset(2, 5), 0),
     ]
     for record, mark in steps:
         shard.fold(record)
