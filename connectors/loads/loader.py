@@ -47,7 +47,7 @@ RECYCLED_S = 60
 """Connections to the database are used no longer: soon after a failover to another address, loads
 read the database that connectors read."""
 _WAIT_S = 60.0
-_RETRY_S_FIRST, _RETRY_S_MAX = 0.2, 10.0
+_RETRY_S_FIRST, _RETRY_S_MAX = 0.2, 2.0
 
 
 def loads_engine(url: str) -> Engine:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from connectors.loads.chunks import Load
 from connectors.source import Bounds, OpenTxns, Poll, rows_hash
 from connectors.translate import columns_hash
-from hive.events.row import NotificationRow, row_mark
+from hive.events.row import NotificationRow
 from hive.names import TableName
 from hive.thrift.view import PartitionView
 from hive.write_ids.snapshot import loaded_write_ids, open_txns
@@ -108,9 +108,9 @@ class Snapshot:
         self.database.check()
 
 
-def mark_of_event(snapshot: Snapshot, event: int) -> int:
+def rows_of_event(snapshot: Snapshot, event: int) -> list[NotificationRow]:
     row = snapshot.log.get(event)
-    return 0 if row is None else row_mark(row)
+    return [] if row is None else [row]
 
 
 @contextmanager
