@@ -85,8 +85,11 @@ def alter_partition(
     facts = objects.table_facts(message.table_obj_json)
     transactional = facts is not None and facts.transactional
     image = stored_objects.altered_partition(before, after, transactional=transactional)
-    write_id = stored_objects.given_write_id(
-        message.write_id, stored_objects.partition_write_id(after)
+    old_id, new_id = map(stored_objects.partition_write_id, (before, after))
+    write_id = stored_objects.given_write_id(message.write_id, new_id)
+    is_known = not transactional or (
+        accuracy.NAME not in stored_objects.partition_parameters(after)
+        and stored_objects.is_write_id_certain(old_id, new_id)
     )
     return AlterPartition(
         **common,
@@ -94,7 +97,7 @@ def alter_partition(
         facts=facts,
         before=values_of(before),
         before_data=partition_data(before),
-        known=not transactional or accuracy.NAME not in stored_objects.partition_parameters(after),
+        known=is_known,
         partition=partition_image(image, write_id),
         write_id=write_id,
         truncate=message.is_truncate_op == "true",

@@ -120,6 +120,13 @@ def given_write_id(*candidates: int | None) -> int:
     return next((each for each in candidates if each is not None and each > 0), -1)
 
 
+def is_write_id_certain(old: int, new: int) -> bool:
+    """Whether it is known which write id an alter of a transactional object leaves, whose caller
+    sent `new` where `old` was stored. Only one with a list of write ids stores its id; one without
+    has read the object before, and an id below the stored one may be that of either."""
+    return new <= 0 or new >= old
+
+
 def created_table(table: Value) -> Value:
     """A table as CREATE_TABLE stores it."""
     write_id = write_id_of(table) if is_transactional(parameters(table)) else 0
@@ -141,6 +148,10 @@ def altered_table(before: Value, after: Value, *, renamed: bool) -> tuple[Value,
             stored = old
         elif new_columns != old_columns:
             is_known = False
+    # Before 4.2, a conversion keeps the old one.
+    was_transactional = is_transactional(parameters(before))
+    if stored != old and not (was_transactional and is_write_id_certain(old, stored)):
+        is_known = False
     kept = {key: before[key] for key in (_TABLE_CREATED, _TABLE_ID) if key in before}
     image = {**after, **kept, _TABLE_WRITE_ID: {"i64": stored}}
     return _with_serde_classes(image, before, _TABLE_STORAGE), is_known

@@ -57,7 +57,8 @@ def change_partitions(
         if state.detailed and not same:
             _end_statistics(work, name, state, event, partition.values, added=False)
         # A truncation is stored before its event, in a transaction of its own.
-        entry, locked = _entry(event, partition), bool(partition.data) and not action.truncates
+        is_told = bool(partition.data) and not action.truncates
+        entry, locked = _entry(event, partition), is_told and not _is_outdated(work, key, partition)
         if locked:
             entry = entry._replace(data=_as_marked(work, key, entry.data), mark=Mark.ORDERED)
         replaced = replace(work, state.loads, key, event, entry, None)
@@ -148,6 +149,15 @@ def _rename_partition(
                 _doubt_unless_known(work, name, state, event, values, replaced)
     for key in (old, new):
         delete(work, loads, key, event)
+
+
+def _is_outdated(work: WorkingSet, key: bytes, partition: PartitionImage) -> bool:
+    """Whether a newer write id was stored than the one that an alter sent: the metastore keeps the
+    stored one if the caller sent no list of write ids."""
+    old = work.txn.get(key)
+    if old is None or not entries.is_live(old):
+        return False
+    return 0 < partition.write_id < entries.decode(old).write_id
 
 
 def _as_marked(work: WorkingSet, key: bytes, data: bytes) -> bytes:

@@ -194,6 +194,8 @@ def table(**fields: Any) -> dict[str, Any]:
         (table(write_id=9, columns=["b"]), False, 4, True),
         (table(write_id=9, columns=[]), False, 4, True),
         (table(write_id=9, parameters={}), False, 4, True),
+        (table(write_id=3), False, 3, False),
+        (table(write_id=3), True, 4, True),
     ],
 )
 def test_the_write_id_that_an_altered_table_keeps(
@@ -211,6 +213,13 @@ def test_an_unpartitioned_table_takes_the_write_id_with_any_change() -> None:
     before, after = table(write_id=4, keys=[]), table(write_id=9, keys=[], columns=["a", "b"])
     value, known = altered_table(before, after, renamed=True)
     assert (value["19"], known) == ({"i64": 9}, True)
+
+
+def test_a_conversion_may_keep_the_write_id() -> None:
+    before = table(write_id=0, parameters={}, keys=[])
+    after = table(write_id=9, keys=[])
+    assert not altered_table(before, after, renamed=False)[1]
+    assert altered_table(before, table(write_id=0, keys=[]), renamed=False)[1]
 
 
 @pytest.mark.parametrize(

@@ -489,3 +489,14 @@ def test_partitions_that_an_event_names_without_telling_them_are_in_doubt(shard:
     shard.fold(change(3, PutPartitions(TABLE, 0, (named_only,), added=False)))
     assert shard.doubtful() == {keys.named_values(("a",))}
     assert shard.partitions() == {}
+
+
+@pytest.mark.parametrize(("write_id", "is_doubtful"), [(5, False), (9, False), (4, True)])
+def test_an_alter_with_an_older_write_id_leaves_its_partition_in_doubt(
+    shard: Shard, write_id: int, is_doubtful: bool
+) -> None:
+    """The metastore stores it only if it came with a list of write ids, which no event tells."""
+    added = PutPartitions(TABLE, 0, (numbered(5, {}),), added=True)
+    altered = PutPartitions(TABLE, 0, (numbered(write_id, {"k": "v"}),), added=False)
+    shard.fold(change(1, CreateTable(image())), change(2, added), change(3, altered))
+    assert bool(shard.doubtful()) is is_doubtful
