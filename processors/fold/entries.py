@@ -175,6 +175,13 @@ def sweep(work: WorkingSet, prefix: bytes, lo: int) -> None:
             work.txn.delete(key)
 
 
+def delete_upto(work: WorkingSet, prefix: bytes, event: int) -> None:
+    """Deletes what is as of this event or an earlier one."""
+    for key, value in kv.scan_prefix(work.txn, prefix):
+        if entries.event_of(value) <= event:
+            work.txn.delete(key)
+
+
 def reflects(work: WorkingSet, key: bytes, event: int) -> bool:
     """Whether an entry is of this event or of a later one."""
     value = work.txn.get(key)

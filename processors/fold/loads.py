@@ -11,7 +11,7 @@ from hive.names import DatabaseName, TableName
 from processors.fold import partitions, statistics, tables, truncations
 from processors.fold.constraints import constraint_data
 from processors.fold.deferred_events import take_deferred
-from processors.fold.entries import put_row, sweep
+from processors.fold.entries import delete_upto, put_row, sweep
 from processors.fold.names import name_data, note_type
 from processors.fold.objects import settle
 from processors.fold.statistics import statistics_data, statistics_guard, statistics_key
@@ -51,9 +51,23 @@ def begin(work: WorkingSet, record: LoadBegin) -> None:
     loads = target.loads
     if record.load in (loads.open and loads.open.id, loads.ended and loads.ended.id):
         return
+    _delete_unended(work, target)
     work.open_load(loads, record.load)
     if target.table is not None:
         work.write_ids(scope.name).begin_load(work.head.applied)
+
+
+def _delete_unended(work: WorkingSet, target: Target) -> None:
+    """Deletes the rows of loads that never ended, and what events made of them.
+
+    The database may have lost the event at which they were read. The new load may be of another
+    event with the same id, and its End couldn't tell their rows from its own.
+    """
+    loads = target.loads
+    is_ended = loads.open is None and loads.newest_row <= (loads.ended.lo if loads.ended else 0)
+    if not is_ended:
+        for prefix in target.prefixes:
+            delete_upto(work, prefix, loads.newest_row)
 
 
 def rows(work: WorkingSet, record: LoadRows) -> None:

@@ -500,3 +500,14 @@ def test_an_alter_with_an_older_write_id_leaves_its_partition_in_doubt(
     altered = PutPartitions(TABLE, 0, (numbered(write_id, {"k": "v"}),), added=False)
     shard.fold(change(1, CreateTable(image())), change(2, added), change(3, altered))
     assert bool(shard.doubtful()) is is_doubtful
+
+
+def test_rows_of_a_load_that_never_ended_are_gone_when_another_has_read_the_same_event(
+    shard: Shard,
+) -> None:
+    """The database had lost the event of that id, and has written another since."""
+    begun, rows, _ = load(50, "kept", "lost", id_="lost")
+    shard.fold(change(49, after=0), begun, rows, change(50, after=49))
+    shard.fold(*load(50, "kept", id_="retried"))
+    assert shard.cold() is None
+    assert sorted(shard.partitions()) == ["kept"]
