@@ -16,7 +16,7 @@ from query_api.latest.recent_reads import RecentReads
 from query_api.owner_moment import AnyMoment, OwnerMoment
 from query_api.positions import Position
 from query_api.requirement import ANY_AGE_MS
-from query_api.shards import Views
+from query_api.shards import Moment, Views
 from query_api.targets import Target
 
 ASKED_ONCE_MAX: Final = 32_768
@@ -51,6 +51,9 @@ class CachedAnswer(msgspec.Struct, eq=False):
         answer, the next log need only tell what came after this one.
         """
         if not latest.leaves(self.latest_of, self.reached):
+            return False
+        if isinstance(self.moment, Moment) and latest.denies(self.reached, self.moment.mark):
+            # Another caller has renewed the moment since the log was read.
             return False
         if not self.max_age_ms and latest.current < self.reached.event:
             return False

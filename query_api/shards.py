@@ -67,6 +67,8 @@ class Moment(NamedTuple):
     reached: Position
     commits: Commits
     commit: int
+    mark: int = 0
+    """The mark of the row of the last event that is reached; 0 if it isn't known."""
 
 
 class _Seen(NamedTuple):
@@ -150,7 +152,7 @@ class Views:
             return None
         seen = self._seen[number]
         reached = Position(reader.head.epoch, reader.head.applied)
-        return Moment(number, targets, reached, seen.commits, seen.commit)
+        return Moment(number, targets, reached, seen.commits, seen.commit, reader.head.mark)
 
     def renewed(self, moment: Moment) -> Moment | None:
         """The moment brought up to date; None if any of its targets may have changed."""
@@ -164,7 +166,7 @@ class Views:
         if not moment.commits.untouched(map(_group_of, moment.targets), moment.commit):
             return None
         reached = Position(position.epoch, position.applied)
-        return moment._replace(reached=reached, commit=commit)
+        return moment._replace(reached=reached, commit=commit, mark=position.mark)
 
     def own_reader(self, number: int) -> ShardReader | None:
         """A reader that isn't shared, for another thread."""
@@ -180,16 +182,16 @@ class Views:
         """The highest position of the shards that are here."""
         return max(self.positions(), default=Position(0, 0))
 
-    def marks(self, epoch: int) -> dict[int, int]:
+    def marks(self, epoch: int) -> dict[int, set[int]]:
         """The marks of the rows of the last events that the shards here have applied, by events of
         this epoch."""
-        marks = {}
+        marks: dict[int, set[int]] = {}
         for number in range(self.source.count):
             shard = self.source.shard(number)
             if shard is not None:
                 position = shard.position
                 if position.epoch == epoch and position.mark:
-                    marks[position.applied] = position.mark
+                    marks.setdefault(position.applied, set()).add(position.mark)
         return marks
 
     def positions(self) -> Iterator[Position]:

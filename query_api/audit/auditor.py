@@ -21,6 +21,7 @@ from hive.reader.snapshot import DatabaseSnapshot
 from hive.reader.write_ids import loaded, read_write_ids
 from hive.write_ids.lists import WriteIdList, write_id_list
 from hive.write_ids.relations import equal
+from query_api.latest.latest_log import LatestLog, marks_of
 from query_api.audit.findings import DIFFERENCES_MAX, Audited, ObjectDifference, differing
 from query_api.audit.object_pairs import Pair, pairs
 from query_api.audit.scopes import targets_of
@@ -130,7 +131,7 @@ class _Moment:
         tail = read_tail(snapshot, first)
         self._epoch = max(reader.head.epoch for reader in readers.values())
         noted = [(row.event_id, effects_of(row)) for row in tail.rows]
-        self._log = LatestLog(self._epoch, tail.current, noted)
+        self._log = LatestLog(self._epoch, tail.current, noted, marks=marks_of(tail.rows))
         self._of_transactions = max(
             (row.event_id for row in tail.rows if row.event_type in _OF_TRANSACTIONS), default=0
         )
@@ -139,6 +140,8 @@ class _Moment:
         reader, current = self._readers[scope], self._log.current
         head = reader.head
         self._history.check_position(head.epoch, head.applied, current)
+        if self._log.denies(Position(head.epoch, head.applied), head.mark):
+            self._history.rewind(head.epoch)
         if head.epoch < self._epoch or self._history.is_rewound(head.epoch):
             return _all_left_out(scope, Reason.REWOUND)
         try:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from hive.events.row import NotificationRow
+from hive.events.row import NotificationRow, row_mark
 from hive.names import TableName
 from query_api.facts import ANY_TABLE, Current
 from query_api.latest.row_effects import RowEffects
@@ -17,6 +17,11 @@ ThinRow = NotificationRow
 ROWS_MAX: Final = 1000
 
 
+def marks_of(rows: Iterable[ThinRow]) -> dict[int, int]:
+    """The marks of rows, by their events."""
+    return {row.event_id: row_mark(row) for row in rows}
+
+
 class LatestLog:
     """The events that a read has shown, up to the one that was current."""
 
@@ -26,11 +31,13 @@ class LatestLog:
         current: int,
         rows: Sequence[tuple[int, RowEffects]],
         former_names: Mapping[TableName, Sequence[TableName]] = MappingProxyType({}),
+        marks: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
-        """`rows` are event ids in ascending order, with their effects. An effect on a former name
-        of a table counts for the table.
+        """`rows` are event ids in ascending order, with their effects; `marks` are those of their
+        rows. An effect on a former name of a table counts for the table.
         """
         self.epoch = epoch
+        self._marks = marks
         self._former_names = former_names
         self.current = current
         self._known_after = current
@@ -60,6 +67,12 @@ class LatestLog:
         if ANY_TABLE in names:
             return self._last_of_any_table
         return max(self._tables.get(name, 0) for name in names)
+
+    def denies(self, reached: Position, mark: int) -> bool:
+        """Whether the database has another row in the place of the last event of a snapshot, which
+        has this mark; 0 if that isn't known."""
+        seen = self._marks.get(reached.event) if reached.epoch == self.epoch else None
+        return mark != 0 and seen is not None and seen != mark
 
     def leaves(self, targets: Iterable[Target], reached: Position) -> bool:
         """Whether no event after `reached` can have touched targets; False in another epoch."""

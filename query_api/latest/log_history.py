@@ -1,6 +1,6 @@
 """The part of the log that this process has seen; it reveals a change of the database's history."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Final, NamedTuple
 
@@ -16,8 +16,9 @@ COMPARED_ROWS: Final = 8
 do: no database is put back and writes as many events in the second in which that was written."""
 
 _Identity = tuple[int, str, str | None, str | None]
-AppliedMarks = Callable[[int], Mapping[int, int]]
-"""Returns the marks of the last events that shards have applied in an epoch, by their ids."""
+AppliedMarks = Callable[[int], Mapping[int, Collection[int]]]
+"""Returns the marks of the last events that shards have applied in an epoch, by their ids. One id
+has several if shards have applied events of several histories."""
 
 
 class _Seen(NamedTuple):
@@ -76,6 +77,10 @@ class LogHistory:
             return first
         return start if all(event in self._rows for event in range(first, start)) else first
 
+    def marks(self, events: Iterable[int]) -> dict[int, int]:
+        """The marks of the rows of these events, as far as they are remembered."""
+        return {event: self._rows[event].mark for event in events if event in self._rows}
+
     def has_lost(self, current: int) -> bool:
         """Whether the database has fewer events than are remembered."""
         return current < self._newest
@@ -86,7 +91,7 @@ class LogHistory:
         """
         self._note_applied(epoch, applied)
         if current < applied:
-            self._rewind(epoch)
+            self.rewind(epoch)
 
     def check_rows(self, epoch: int, rows: Sequence[ThinRow]) -> None:
         """Checks the rows of the last events that shards have applied: the database may have lost
@@ -95,9 +100,8 @@ class LogHistory:
         marks = self._applied_marks(epoch)
         self._note_applied(epoch, max(marks, default=0))
         for row in rows:
-            mark = marks.get(row.event_id)
-            if mark is not None and mark != row_mark(row):
-                self._rewind(epoch)
+            if any(mark != row_mark(row) for mark in marks.get(row.event_id, ())):
+                self.rewind(epoch)
 
     def note(
         self, epoch: int, rows: Sequence[ThinRow], remembered: range = range(0)
@@ -129,12 +133,13 @@ class LogHistory:
         return earlier + noted
 
     def _check_remembered(self, epoch: int) -> None:
-        for event, mark in self._applied_marks(epoch).items():
+        for event, marks in self._applied_marks(epoch).items():
             seen = self._rows.get(event)
-            if seen is not None and seen.mark != mark:
-                self._rewind(epoch)
+            if seen is not None and any(mark != seen.mark for mark in marks):
+                self.rewind(epoch)
 
-    def _rewind(self, epoch: int) -> None:
+    def rewind(self, epoch: int) -> None:
+        """Notes that the database doesn't have the history of an epoch."""
         with self._rising:
             if not self.is_rewound(epoch):
                 self._rewound = epoch
@@ -157,7 +162,7 @@ class LogHistory:
             seen = self._rows.get(row.event_id)
             if seen is not None and seen.identity != _identity_of(row):
                 if (self._epoch, row.event_id) <= self._applied:
-                    self._rewind(self._epoch)
+                    self.rewind(self._epoch)
                 self._forget()
                 return
 

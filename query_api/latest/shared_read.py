@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 from hive.errors import SourceError
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.latest_log import LatestLog, marks_of
 from query_api.latest.log_history import LogHistory
 from query_api.latest.sequence import Tail
 from query_api.positions import Position
@@ -97,7 +97,8 @@ class SharedRead:
             rows = self._history.note(epoch, tail.rows, remembered)
         else:
             rows = await asyncio.to_thread(self._history.note, epoch, tail.rows, remembered)
-        return LatestLog(epoch, tail.current, rows, self._history.former_names)
+        marks = self._history.marks(remembered) | marks_of(tail.rows)
+        return LatestLog(epoch, tail.current, rows, self._history.former_names, marks)
 
 
 def _is_short(tail: Tail) -> bool:

@@ -78,7 +78,8 @@ class Inspection:
                 facts = look(reader, target, with_ids=True)
         except STORE_ERRORS as error:
             return store_error(target, str(error))
-        if facts.refused is None and self._is_of_another_history(facts.reached.epoch):
+        mark = 0 if reader is None else reader.head.mark
+        if facts.refused is None and self._is_of_another_history(facts.reached, mark):
             facts = msgspec.structs.replace(facts, refused=Reason.REWOUND)
         names = self._history.former_names
         if facts.former_names:
@@ -90,10 +91,16 @@ class Inspection:
             current = self._latest.about(target, facts.reached.event)
         return Judgement(target, facts, decide(facts, self._requirement, current), reader)
 
-    def _is_of_another_history(self, epoch: int) -> bool:
-        if self._history.is_rewound(epoch):
+    def _is_of_another_history(self, reached: Position, mark: int) -> bool:
+        if self._history.is_rewound(reached.epoch):
             return True
-        return self._latest is not None and epoch != self._latest.epoch
+        if self._latest is None:
+            return False
+        if self._latest.denies(reached, mark):
+            # The shard has applied, since the log was read, what the database had lost before.
+            self._history.rewind(reached.epoch)
+            return True
+        return reached.epoch != self._latest.epoch
 
     def _reader(self, shard: int) -> ShardReader | None:
         if shard not in self._readers:

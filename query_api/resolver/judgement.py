@@ -25,6 +25,11 @@ class Judgement(NamedTuple):
     by_list: Target | None = None
     """The list of names, if it is what shows that the table doesn't exist."""
 
+    @property
+    def mark(self) -> int:
+        """The mark of the row of the snapshot's last event; 0 if it isn't known."""
+        return 0 if self.reader is None else self.reader.head.mark
+
 
 def store_error(target: Target, why: str) -> Judgement:
     """The judgement about a target whose store can't be read."""

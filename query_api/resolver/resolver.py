@@ -115,7 +115,7 @@ class Resolver:
                 if miss is not None:
                     return Miss(miss.verdict.reason, miss)
             if latest is not None and requirement.latest and not requirement.max_age_ms:
-                why = await self._why_unconfirmed(highest(served), latest)
+                why = await self._why_unconfirmed(served, latest)
                 if why is not None:
                     return Miss(why, served[0])
             if not is_long:
@@ -262,16 +262,22 @@ class Resolver:
         rival = None if requirement.max_wait_ms is not None else rival
         return await self._wait(read, requirement, again, wait_s, latest, rival), latest
 
-    async def _why_unconfirmed(self, furthest: Position, latest: LatestLog) -> Reason | None:
-        """Why it isn't certain that a snapshot is of the database's history; None if it is.
+    async def _why_unconfirmed(
+        self, served: Sequence[Judgement], latest: LatestLog
+    ) -> Reason | None:
+        """Why it isn't certain that snapshots are of the database's history; None if it is.
 
         A shard may go on while the log is read. What it applies meanwhile can be events that the
         database had lost before that read: only a later one, from there on, tells.
         """
+        furthest = highest(served)
         if furthest <= Position(latest.epoch, latest.current):
             return None
-        if await self._database.after_now(furthest) is None:
+        later = await self._database.after_now(furthest)
+        if later is None:
             return Reason.UNREAD
+        if any(later.denies(judgement.facts.reached, judgement.mark) for judgement in served):
+            self._history.rewind(furthest.epoch)
         return Reason.REWOUND if self.is_rewound(furthest.epoch) else None
 
     async def _wait(

@@ -8,9 +8,10 @@ from hive.events.envelope import PLAIN
 from hive.events.row import NotificationRow, row_from_json, row_mark
 from hive.names import DEFAULT_CATALOG, TableName, table_name
 from query_api.facts import ANY_TABLE, Current
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.latest_log import LatestLog, marks_of
 from query_api.latest.log_history import LogHistory
 from query_api.latest.row_effects import EVERYTHING, NOTHING, RowEffects, effects_of
+from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.targets import Target, TargetKind
 from tests.query_api.shards import ORDERS, SALES
@@ -151,7 +152,7 @@ def test_rows_that_no_shard_has_applied_may_be_restored_away() -> None:
     noted = history.note(1, [row(7, "INSERT", "other")])
     assert noted == [of(7, OTHER)]
     assert not history.is_rewound(1)
-    history.follow(lambda epoch: {7: row_mark(row(7, "INSERT", "other"))})
+    history.follow(lambda epoch: {7: {row_mark(row(7, "INSERT", "other"))}})
     history.check_rows(1, [])
     history.note(1, [row(7, "INSERT")])
     assert history.is_rewound(1)
@@ -159,7 +160,7 @@ def test_rows_that_no_shard_has_applied_may_be_restored_away() -> None:
 
 def test_a_row_that_is_not_the_one_that_was_applied_is_another_history() -> None:
     history, lost, new = LogHistory(), row(7, "INSERT"), row(7, "INSERT", "other")
-    marks = {1: {7: row_mark(lost), 9: 5}}
+    marks = {1: {7: {row_mark(lost)}, 9: {5}}}
     history.follow(lambda epoch: marks.get(epoch, {}))
     history.check_rows(1, [row(6, "INSERT", "other"), lost, row(8, "INSERT")])
     history.check_rows(2, [new])
@@ -167,6 +168,23 @@ def test_a_row_that_is_not_the_one_that_was_applied_is_another_history() -> None
     history.check_rows(1, [row(6, "INSERT"), new])
     assert history.is_rewound(1)
     assert not history.is_rewound(2)
+
+
+def test_shards_of_two_histories_are_noticed_though_one_has_that_of_the_database() -> None:
+    history, lost, new = LogHistory(), row(7, "INSERT"), row(7, "INSERT", "other")
+    history.follow(lambda _: {7: {row_mark(lost), row_mark(new)}})
+    history.check_rows(1, [new])
+    assert history.is_rewound(1)
+
+
+def test_a_snapshot_with_another_row_than_the_log_is_denied() -> None:
+    rows = [row(6, "INSERT"), row(7, "INSERT", "other")]
+    log = LatestLog(1, 7, [of(6, ORDERS), of(7, OTHER)], marks=marks_of(rows))
+    assert log.denies(Position(1, 7), row_mark(row(7, "INSERT")))
+    assert not log.denies(Position(1, 7), row_mark(rows[1]))
+    assert not log.denies(Position(1, 7), 0)
+    assert not log.denies(Position(2, 7), row_mark(rows[0]))
+    assert not log.denies(Position(1, 8), 5)
 
 
 def test_a_sequence_below_what_was_applied_is_another_history() -> None:

@@ -220,10 +220,10 @@ async def test_a_row_that_is_remembered_is_compared_with_what_a_shard_has_applie
     for event in range(1, 31):
         database.write(event % TABLES)
     await blocked(index, 1)
-    history.follow(lambda epoch: {10: row_mark(database.rows[9])})
+    history.follow(lambda epoch: {10: {row_mark(database.rows[9])}})
     await blocked(index, 1)
     assert not history.is_rewound(0)
-    history.follow(lambda epoch: {10: row_mark(database.rows[8])})
+    history.follow(lambda epoch: {10: {row_mark(database.rows[8])}})
     await blocked(index, 1)
     assert history.is_rewound(0)
     await index.close()

@@ -1,16 +1,19 @@
 """A database that was put back, of which a shard learns lost events while its log is read."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 import pytest
 
 from query_api.backend import Backend
 from query_api.latest.latest_log import LatestLog
+from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
 from query_api.reads import GetTable, ListPartitionNames, Read
 from query_api.reasons import Reason
 from query_api.requirement import Requirement
 from query_api.resolver.answer import Miss, ReadAnswer
+from state.records import Change
 from tests.query_api.http.read_client import Nowhere
 from tests.query_api.shards import (
     ORDERS,
@@ -71,4 +74,61 @@ async def test_what_is_applied_during_a_read_of_the_log_counts_if_the_database_g
     else:
         assert isinstance(outcome, Miss)
         assert outcome.reason is reason
+    await backend.close()
+
+
+LOST, PUBLISHED_SINCE = 11, 22
+"""The marks of two rows that had the same event id, one after the other."""
+
+
+class Restored(Nowhere):
+    """A database in which an event has another row than shards will apply."""
+
+    def __init__(self, event: int) -> None:
+        super().__init__()
+        self.event = event
+
+    async def after_now(self, reached: Position) -> LatestLog | None:
+        touched = RowEffects(tables=(ORDERS,))
+        rows = [(event, touched) for event in range(reached.event + 1, self.event + 1)]
+        marks = {self.event: PUBLISHED_SINCE}
+        return LatestLog(reached.epoch, self.event, rows, marks=marks)
+
+
+@pytest.mark.parametrize(
+    ("mark", "reason"), [(LOST, Reason.REWOUND), (PUBLISHED_SINCE, None), (0, None)]
+)
+async def test_a_lost_event_that_is_applied_while_a_read_waits_for_another_is_none(
+    mark: int, reason: Reason | None
+) -> None:
+    shard = MemoryShard(*load_table(1, table=table_image(managed=False)), change(1), change(2))
+    backend = Backend(MemoryShards(shard), Restored(3))
+    asked = asyncio.create_task(
+        backend.resolver.cached(GetTable(ORDERS), Requirement(max_wait_ms=10_000))
+    )
+    await asyncio.sleep(0.05)
+    await shard.move(Change(0, 2, 3, mark=mark))
+    outcome = await asked
+    assert (outcome.reason if isinstance(outcome, Miss) else None) is reason
+    assert backend.resolver.is_rewound(0) is (reason is not None)
+    await backend.close()
+
+
+async def test_a_lost_event_that_a_later_read_of_the_log_denies_is_none() -> None:
+    """The shard has gone on since the snapshot, to an event that the database has."""
+
+    class Later(Restored):
+        async def after_now(self, reached: Position) -> LatestLog | None:
+            if self.event == 2:
+                self.event = 3
+                shard.fold([Change(0, 2, 3, mark=LOST)])
+                return LatestLog(reached.epoch, 2, [])
+            shard.fold([change(4)])
+            return await super().after_now(reached)
+
+    shard = MemoryShard(*load_table(1, table=table_image(managed=False)), change(1), change(2))
+    backend = Backend(MemoryShards(shard), Later(2))
+    outcome = await backend.resolver.cached(GetTable(ORDERS), Requirement())
+    assert isinstance(outcome, Miss)
+    assert outcome.reason is Reason.REWOUND
     await backend.close()
