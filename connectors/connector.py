@@ -214,7 +214,7 @@ class Connector:
 
     def _reset(self, epoch: int, event: int) -> None:
         rows = [row for row in self._source.poll(event - 1, event).rows if row.event_id == event]
-        last = LastEvent.of(event, rows)
+        last = LastEvent.of(event, [(row, len(row.message)) for row in rows])
         publisher.reset(self._topic, epoch, last, range(self._topic.shards))
 
     def _complain(self, error: MachineError) -> None:

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from connectors.source import rows_hash, rows_mark
+from connectors.source import HASHED_CHARS_MAX, cut_rows_hash, rows_mark
 from hive.events.row import NotificationRow
+from hive.reader import notification_log
+from hive.reader.snapshot import DatabaseSnapshot
 
 
 class LastEvent(NamedTuple):
@@ -16,6 +18,16 @@ class LastEvent(NamedTuple):
     mark: int = 0
 
     @classmethod
-    def of(cls, event_id: int, rows: Sequence[NotificationRow]) -> Self:
-        """The event with its rows, which are none if the log has been cleaned."""
-        return cls(event_id, rows_hash(rows) if rows else None, rows_mark(rows))
+    def of(cls, event_id: int, rows: Sequence[tuple[NotificationRow, int]]) -> Self:
+        """The event with its rows, which are none if the log has been cleaned. Their messages may
+        be cut; each comes with its message's full length."""
+        row_hash = cut_rows_hash(rows) if rows else None
+        return cls(event_id, row_hash, rows_mark([row for row, _ in rows]))
+
+
+def read_last_event(snapshot: DatabaseSnapshot) -> LastEvent:
+    """The last event that a snapshot sees."""
+    event = snapshot.position
+    statement = notification_log.checked(snapshot.metadata, HASHED_CHARS_MAX)
+    rows = snapshot.rows(statement, {"events": [event]})
+    return LastEvent.of(event, list(map(notification_log.checked_row, rows)))

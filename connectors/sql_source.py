@@ -67,9 +67,7 @@ class SqlSource:
             kinds[row[0]].append(row)
         for group in kinds[:2]:
             group.sort(key=lambda row: (row[1], row[2]))
-        checked = [
-            (notification_log.polled_row(row), row[10]) for row in kinds[notification_log.CHECKED]
-        ]
+        checked = list(map(notification_log.checked_row, kinds[notification_log.CHECKED]))
         poll = Poll(
             notification_log.last_event(kinds[notification_log.CURRENT][0][1]),
             cut_rows_hash(checked) if checked else None,
@@ -96,8 +94,7 @@ class SqlSource:
             some = events[start : start + EVENTS_AT_ONCE]
             rows = self._run(connection, statement, {"events": some})
             for event, same in groupby(rows, key=lambda row: row[1]):
-                pairs = [(notification_log.polled_row(row), row[10]) for row in same]
-                hashes[int(event)] = cut_rows_hash(pairs)
+                hashes[int(event)] = cut_rows_hash(map(notification_log.checked_row, same))
         return hashes
 
     def bounds(self, after: int) -> Bounds:

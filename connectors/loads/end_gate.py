@@ -9,10 +9,9 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from connectors.sender import Stopped
-from connectors.source import rows_mark
 from connectors.watermark import Watermark
 from hive.errors import SourceError
-from hive.events.row import NotificationRow
+from hive.events.row import row_mark
 from hive.reader import notification_log
 from hive.reader.snapshot import DatabaseSnapshot
 
@@ -73,9 +72,5 @@ class EndGate:
 
 def mark_of_event(snapshot: DatabaseSnapshot, event: int) -> int:
     """The mark of an event's row; 0 if the log has no such row, or several."""
-    return rows_mark(rows_of_event(snapshot, event))
-
-
-def rows_of_event(snapshot: DatabaseSnapshot, event: int) -> list[NotificationRow]:
     rows = snapshot.rows(notification_log.rows_of_event(snapshot.metadata, event))
-    return [notification_log.row(*columns) for columns in rows]
+    return row_mark(notification_log.row(*rows[0])) if len(rows) == 1 else 0

@@ -8,10 +8,10 @@ import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from connectors.last_event import LastEvent
+from connectors.last_event import LastEvent, read_last_event
 from connectors.loads import batch, plan
 from connectors.loads.batch import Database
-from connectors.loads.end_gate import EndGate, rows_of_event
+from connectors.loads.end_gate import EndGate
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.metrics import LoadFault, LoadMetrics
 from connectors.loads.plan import Planned
@@ -377,8 +377,7 @@ class Loader:
     def _last_event(self) -> LastEvent:
         try:
             with open_snapshot(*self._database()) as snapshot:
-                event = snapshot.position
-                return LastEvent.of(event, rows_of_event(snapshot, event))
+                return read_last_event(snapshot)
         except SQLAlchemyError as error:
             raise batch.unreadable(error) from error
 

@@ -47,6 +47,11 @@ def polled_row(columns: Sequence[Any]) -> NotificationRow:
     return NotificationRow(event_id, time, event_type, catalog, db, table, message or "", form)
 
 
+def checked_row(columns: Sequence[Any]) -> tuple[NotificationRow, int]:
+    """The event in a CHECKED row, whose message may be cut, and the message's full length."""
+    return polled_row(columns), columns[-1]
+
+
 def sequence(tables: sa.MetaData) -> sa.Select[Any]:
     """The next event id."""
     return sa.select(sa.func.max(tables.tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID))

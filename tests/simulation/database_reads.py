@@ -5,10 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+from connectors.last_event import LastEvent
 from connectors.loads.chunks import Load
 from connectors.source import Bounds, OpenTxns, Poll, rows_hash
 from connectors.translate import columns_hash
-from hive.events.row import NotificationRow
+from hive.events.row import NotificationRow, row_mark
 from hive.names import TableName
 from hive.thrift.view import PartitionView
 from hive.write_ids.snapshot import loaded_write_ids, open_txns
@@ -108,9 +109,14 @@ class Snapshot:
         self.database.check()
 
 
-def rows_of_event(snapshot: Snapshot, event: int) -> list[NotificationRow]:
+def mark_of_event(snapshot: Snapshot, event: int) -> int:
     row = snapshot.log.get(event)
-    return [] if row is None else [row]
+    return 0 if row is None else row_mark(row)
+
+
+def read_last_event(snapshot: Snapshot) -> LastEvent:
+    row = snapshot.log.get(snapshot.position)
+    return LastEvent.of(snapshot.position, [] if row is None else [(row, len(row.message))])
 
 
 @contextmanager
