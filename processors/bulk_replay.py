@@ -11,7 +11,7 @@ from processors.freed_memory import give_back_freed_memory
 from processors.replay import Progress, replay
 from processors.skips import Skips
 from state.store import Store
-from state.topic import Topic, TopicReader
+from state.topic import Bounds, Topic, TopicReader
 
 T = TypeVar("T")
 
@@ -30,12 +30,23 @@ class Bulk:
         self._readers: list[TopicReader] = []
         self._running = 0
 
+    async def bounds(self, shard: int, stop: Event) -> Bounds:
+        """The offsets that a shard's partition holds now."""
+        return await self.run(lambda: self._reader().bounds(shard), stop)
+
     async def catch_up(
-        self, store: Store, skips: Skips, stop: Event, report: Callable[[], None]
+        self,
+        store: Store,
+        skips: Skips,
+        stop: Event,
+        report: Callable[[], None],
+        newest_image: Callable[[], int] = lambda: 0,
     ) -> bool:
         """Folds a stretch into a store; returns whether it reached the end of the topic.
 
-        `report` is called in the event loop after each batch.
+        `report` is called in the event loop after each batch; `newest_image` returns the offset of
+        the shard's newest image. A store that lacks deleted records gives way to one that has them:
+        nothing else tells it of the orders among them.
         """
         loop = asyncio.get_running_loop()
 
@@ -50,6 +61,11 @@ class Bulk:
                 raise OtherStoreError(
                     f"the store in {store.path} is ahead of its topic, which ends at offset "
                     f"{bounds.end} and not at {offset}: it has lost records. Build the shard again"
+                )
+            if 0 < offset < bounds.first and offset < newest_image():
+                raise OtherStoreError(
+                    f"the store in {store.path} lacks the records from offset {offset} to "
+                    f"{bounds.first}, which were deleted: an image has them. Build the shard again"
                 )
             end = min(bounds.end, max(offset, bounds.first) + STRETCH_RECORDS)
             reached = replay(store, reader, end=end, stop=stop, report=progressed, skips=skips)

@@ -236,13 +236,23 @@ class Shard:
         self.image_made_s = manifest.made_s
         return manifest
 
-    def _restore(self, images: Images | None) -> None:
-        """Begins from the newest good image, or else from the start of the topic."""
-        assert images is not None
+    def _newest_image(self) -> int:
+        """The offset of the newest image; 0 without one."""
+        around = self._around
+        if around.images is None:
+            return 0
+        manifests = around.images.of(shard_identity(around.topic, self.number))
+        return max((manifest.position.offset for manifest in manifests), default=0)
+
+    def _restore(self, images: Images, end: int) -> None:
+        """Begins from the newest good image of what the topic has up to its end, or else from the
+        start of the topic."""
         directory = self._around.directory
         try:
             restored = images.restore_newest(
-                shard_identity(self._around.topic, self.number), directory.new(self.number)
+                shard_identity(self._around.topic, self.number),
+                directory.new(self.number),
+                offset_max=end,
             )
         except OSError as error:
             log.warning("images can't be read now", shard=self.number, error=str(error))
@@ -259,9 +269,11 @@ class Shard:
     async def _open(self) -> None:
         around = self._around
         path = around.directory.store(self.number)
-        if around.images is not None and not path.exists():
+        images = around.images
+        if images is not None and not path.exists():
             self.phase = Phase.RESTORING
-            await around.bulk.run(lambda: self._restore(around.images), self._stop)
+            end = await self._end()
+            await around.bulk.run(lambda: self._restore(images, end), self._stop)
         self.phase = Phase.OPENING
         self._store = await asyncio.to_thread(
             Store,
@@ -273,6 +285,15 @@ class Shard:
         self._flushed, self._unflushed = self._store.position, None
         self._epoch = self._flushed.epoch
         self._waiters.wake(self._store.position)
+
+    async def _end(self) -> int:
+        """The end of the topic, as soon as the brokers tell it."""
+        while True:
+            try:
+                return (await self._around.bulk.bounds(self.number, self._stop)).end
+            except TopicError as error:
+                self.fault = str(error)
+                await asyncio.sleep(RETRY_S)
 
     async def _close(self) -> None:
         self._tail = None
@@ -341,7 +362,7 @@ class Shard:
             self.phase = Phase.CATCHING_UP
             try:
                 at_end = await self._around.bulk.catch_up(
-                    store, self._skips, self._stop, self._advanced
+                    store, self._skips, self._stop, self._advanced, self._newest_image
                 )
             except UnreadableRecordError as error:
                 await self._await_order(error)

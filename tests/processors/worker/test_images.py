@@ -132,6 +132,31 @@ def test_a_running_worker_makes_images_when_it_is_asked(
         assert digests(second.directory.store(shard)) == digests(first.directory.store(shard))
 
 
+def test_a_store_that_lacks_deleted_records_gives_way_to_an_image(
+    topic: Topic, tmp_path: Path
+) -> None:
+    """Of a worker that was away while others went on and the topic was trimmed."""
+    images = {"METATIDE_IMAGES_URL": str(tmp_path / "images")}
+    imager, away = (WorkerProcess(topic, tmp_path, name, **images) for name in ("one", "two"))
+    records = eventful(1500)
+    with workers(away):
+        write(topic, records, 0, 200)
+        away.until_at(dict.fromkeys(range(SHARDS), 200))
+        assert away.end() == 0
+    with workers(imager):
+        write(topic, records, 200, 350)
+        imager.until_at(dict.fromkeys(range(SHARDS), 350))
+        assert len(run(topic, tmp_path, "image", "create")) == SHARDS
+        assert imager.end() == 0
+    for shard in range(SHARDS):
+        delete_before(topic, shard, 300)
+    with workers(away):
+        away.until_at(dict.fromkeys(range(SHARDS), 350))
+        assert away.end() == 0
+    for shard in range(SHARDS):
+        assert digests(away.directory.store(shard)) == digests(imager.directory.store(shard))
+
+
 def test_who_may_not_order_gets_no_image(topic: Topic, tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text(f"read {sha256(b'reader').hexdigest()}\n")

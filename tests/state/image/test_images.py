@@ -83,6 +83,16 @@ def test_the_newest_counts(images: Images, store: Store, tmp_path: Path) -> None
     assert images.restore_newest(IDENTITY, tmp_path / "restored") == newest
 
 
+def test_one_that_is_ahead_of_its_topic_is_left_out(
+    images: Images, store: Store, tmp_path: Path
+) -> None:
+    older = images.create(store, tmp_path / "scratch")
+    fold(store, 501, 600)
+    images.create(store, tmp_path / "scratch")
+    restored = images.restore_newest(IDENTITY, tmp_path / "restored", offset_max=599)
+    assert restored == older
+
+
 def test_files_that_are_there_are_not_sent_again(
     images: Images, store: Store, tmp_path: Path
 ) -> None:
