@@ -24,8 +24,8 @@ class Tail:
     epoch: int = -1
     upto: int = 0
     hash: bytes | None = None
-    loaded: int = 0
-    """The last event that a load of this epoch has seen."""
+    loaded: dict[int, int] = field(default_factory=dict)
+    """The last event that a load of each epoch has seen: the epoch that counts is known later."""
     trace: int = 0
     """The latest epoch of any record, though it says nothing of the position."""
     published: set[PublishedEvent] = field(default_factory=set)
@@ -48,6 +48,8 @@ class Tail:
             return
         if follows(head.epoch, self.trace):
             self.trace = head.epoch
+        if head.kind is RecordKind.LOAD:
+            self.loaded[head.epoch] = max(self.loaded.get(head.epoch, 0), head.upto)
         newer = not self.found or follows(head.epoch, self.epoch)
         if not newer and head.epoch != self.epoch:
             return
@@ -55,14 +57,11 @@ class Tail:
             self._take(head, reset=False)
         elif head.kind is RecordKind.RESET and newer:
             self._take(head, reset=True)
-        elif head.kind is RecordKind.LOAD and not newer:
-            self.loaded = max(self.loaded, head.upto)
         if head.hash is not None:
             self.published.add(PublishedEvent(head.upto, head.hash))
 
     def _take(self, head: RecordHeaders, *, reset: bool) -> None:
         if head.epoch != self.epoch:
-            self.loaded = 0
             self.published.clear()
         self.epoch, self.upto, self.hash, self._reset = head.epoch, head.upto, head.hash, reset
 
@@ -145,7 +144,7 @@ def _together(tails: Mapping[int, Tail], ends: Mapping[int, int]) -> Tails:
         tuple(upto),
         PublishedEvent(furthest.upto, furthest.hash),
         tuple(ends[shard] for shard in shards),
-        max((tail.loaded for tail in current), default=0),
+        max((tail.loaded.get(epoch, 0) for tail in tails.values()), default=0),
         max(tail.trace for tail in tails.values()),
         frozenset().union(*(tail.published for tail in current)),
     )

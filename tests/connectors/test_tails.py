@@ -76,6 +76,15 @@ def test_what_a_load_has_seen_is_known_in_its_epoch() -> None:
     assert _together({0: seen}, {0: 9}).loaded == 0
 
 
+@pytest.mark.parametrize("heads", [[change(41)], []])
+def test_a_load_before_the_first_change_counts(heads: list[RecordHeaders]) -> None:
+    """A topic's first records are those of loads, or a search begins among them."""
+    seen = Tail()
+    for head in (RecordHeaders(RecordKind.LOAD, 0, 50, "end"), *heads):
+        seen.see(head)
+    assert _together({0: seen}, {0: 9}).loaded == 50
+
+
 def test_all_hashes_of_the_epoch_are_found() -> None:
     """Two connectors may have published different events with one id."""
     other = change(6, 1)._replace(hash=b"87654321")
