@@ -4,9 +4,10 @@ A database that is restored loses events. If a load ended that had seen events w
 has published, nothing would tell afterwards that it belongs to a history which is lost.
 """
 
+import time
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from connectors.sender import Stopped
 from connectors.watermark import Watermark
@@ -14,6 +15,9 @@ from hive.errors import SourceError
 from hive.events.row import row_mark
 from hive.reader import notification_log
 from hive.reader.snapshot import DatabaseSnapshot
+
+LOOK_S: Final = 5.0
+"""A load that waits to end looks this often whether the database still has what it has seen."""
 
 
 class _Seen(NamedTuple):
@@ -55,8 +59,7 @@ class EndGate:
         if self._seen is None:
             return
         event, mark = self._seen
-        if not self._watermark.wait(self._epoch, event, self._shards, self._going_on):
-            raise Stopped
+        self._await_published(event)
         published = self._watermark.mark(self._epoch, event)
         if published is not None and mark:
             is_same = published == mark
@@ -67,7 +70,26 @@ class EndGate:
             # The cleaner has deleted the row since it was published.
             return
         if not is_same:
-            raise SourceError(f"the database has lost event {event}, which a load has seen")
+            raise _lost(event)
+
+    def _await_published(self, event: int) -> None:
+        """Waits for the event; a database that has lost it may write no other for long."""
+
+        def waits() -> bool:
+            return self._going_on() and time.monotonic() < look_at
+
+        look_at = time.monotonic() + LOOK_S
+        while not self._watermark.wait(self._epoch, event, self._shards, waits):
+            if not self._going_on():
+                raise Stopped
+            with self._open_snapshot() as snapshot:
+                if snapshot.position < event:
+                    raise _lost(event)
+            look_at = time.monotonic() + LOOK_S
+
+
+def _lost(event: int) -> SourceError:
+    return SourceError(f"the database has lost event {event}, which a load has seen")
 
 
 def mark_of_event(snapshot: DatabaseSnapshot, event: int) -> int:

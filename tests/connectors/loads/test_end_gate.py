@@ -67,6 +67,26 @@ def test_the_database_decides_where_no_mark_is_known() -> None:
         passes(Moment(7, {7: 70}), Watermark(), Moment(8, {7: 71}))
 
 
+def test_a_load_does_not_wait_for_an_event_that_the_database_has_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody may write another for long."""
+    monkeypatch.setattr(end_gate, "LOOK_S", 0.01)
+    watermark = Watermark()
+    watermark.rise(0, [0, 6])
+    moments = iter([Moment(7, {7: 70}), Moment(6, {})])
+
+    @contextmanager
+    def open_snapshot() -> Iterator[DatabaseSnapshot]:
+        yield cast("DatabaseSnapshot", next(moments))
+
+    gate = EndGate(watermark, 0, [1], open_snapshot, lambda: True)
+    gate.see(cast("DatabaseSnapshot", Moment(7, {7: 70})))
+    with pytest.raises(SourceError, match="lost event 7"):
+        gate.wait()
+    assert not list(moments)
+
+
 def test_rows_that_the_cleaner_has_deleted_are_no_other_history() -> None:
     watermark = Watermark()
     watermark.rise(0, [0, 7], {7: 70})
