@@ -124,8 +124,8 @@ class Connector:
             )
             try:
                 self._follow(session)
-                while session.was_kept_waiting and self._going_on():
-                    log.info("brokers were slow; what they hold is compared with the log")
+                while session.must_compare and self._going_on():
+                    log.debug("what brokers hold is compared with the log")
                     self._learn(session)
                     if not session.compare(self._tails()):
                         break
@@ -174,7 +174,7 @@ class Connector:
     def _follow(self, session: PublishSession) -> None:
         rests = Pacing(self._pace.poll_interval_ms / 1000)
         status = self._status
-        while self._going_on() and not session.was_kept_waiting:
+        while self._going_on() and not session.must_compare:
             began = time.monotonic()
             if is_later(self._requested_epoch(), status.epoch):
                 raise NewEpoch

@@ -90,9 +90,13 @@ class PublishSession:
         self._open_asked_at: float | None = None
         self._sent_at: float | None = None
         """When what brokers haven't acknowledged was read, the first of it."""
-        self.was_kept_waiting = False
-        """Whether brokers took what was sent so late that the database may have lost it meanwhile,
-        and another connector may have published other events."""
+        self.must_compare = False
+        """Whether to compare what brokers hold with the log before anything else is published: they
+        took what was sent so late that the database may have lost it meanwhile, and another
+        connector may have published other events; or all that they took before is now visible."""
+        self._has_told_all = self._is_fenced = False
+        """Whether this session has written to every shard, and whether brokers have taken it. Until
+        then, a record of a connector that has ended may be there without being visible."""
         self._is_calm = False
         """Whether the last step left nothing to publish."""
         self._publisher = Publisher(topic, tails, metrics, going_on)
@@ -106,7 +110,7 @@ class PublishSession:
     def is_doubtful(self) -> bool:
         """Whether brokers may have taken, or take yet, what was sent so long after it was read."""
         waits = self._sent_at is not None or self._publisher.unacknowledged > 0
-        return waits or self.was_kept_waiting
+        return waits or self.must_compare
 
     def compare(self, tails: Tails) -> bool:
         """Has these tails compared with the log before anything else is published: brokers answer
@@ -120,7 +124,7 @@ class PublishSession:
         self._unchecked, self.ends, self.has_compared = tails.published, tails.ends, False
         self._known = max(self._known, tails.known, key=lambda known: known.event_id)
         self._loaded = max(self._loaded, tails.loaded)
-        self._is_calm = self.was_kept_waiting = False
+        self._is_calm = self.must_compare = False
         return True
 
     def close(self) -> None:
@@ -182,10 +186,12 @@ class PublishSession:
         self._publisher.flush()
         sent_at, self._sent_at = self._sent_at, None
         if sent_at is not None and time.monotonic() - sent_at > self._pace.acknowledged_s_max:
-            self.was_kept_waiting = True
+            self.must_compare = True
         else:
             self._watermark.rise(self._publisher.epoch, self._publisher.uptos, self._marks)
             self._marks = {}
+        if self._has_told_all and not self._is_fenced:
+            self._is_fenced = self.must_compare = True
 
     def _check(self, poll: Poll) -> None:
         other = published_history.check(poll, self._known, self._loaded)
@@ -324,6 +330,7 @@ class PublishSession:
         self._open = None
         self._progress(range(self._publisher.shards))
         self._publisher.open_transactions(opened)
+        self._has_told_all = True
         unlogged = self._listener.unlogged()
         if unlogged:
             self._metrics.failed(Fault.LISTENER)

@@ -12,7 +12,7 @@ from structlog.testing import LogCapture
 
 from connectors import tails
 from connectors.publisher import Publisher
-from connectors.source import Poll
+from connectors.source import OpenTxns, Poll
 from connectors.sql_source import SqlSource
 from hive.errors import PublishError, SourceError
 from state.topic import Topic
@@ -41,6 +41,23 @@ def test_what_brokers_took_late_is_compared_with_the_log(
         log.write(4)
         connector.until(lambda: tails.find(topic).epoch == 1)
         assert connector.value("faults_total", kind="history") == 1
+
+
+def test_what_is_visible_only_after_a_session_began_is_compared(
+    log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Brokers had taken it from a connector that ended, and their followers lagged."""
+    tell, appeared = Publisher.open_transactions, iter([partial(publish, topic, 2, b"lost")])
+
+    def tell_after_it(publisher: Publisher, opened: OpenTxns) -> None:
+        for appear in appeared:
+            appear()
+        tell(publisher, opened)
+
+    monkeypatch.setattr(Publisher, "open_transactions", tell_after_it)
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until(lambda: connector.value("epoch") == 1)
 
 
 BURYING = range(4, 4 + 3 * tails.WINDOW_RECORDS)
@@ -191,7 +208,7 @@ def test_a_session_goes_on_after_a_comparison(
 
         def has_compared_while_events_follow() -> bool:
             log.write(next(events))
-            return len(entries(said, "slow")) > 2
+            return len(entries(said, "compared")) > 2
 
         connector.until(has_compared_while_events_follow)
     assert len(entries(said, "resumed")) == 1
