@@ -35,6 +35,8 @@ class Part(NamedTuple):
     position: Position
     detail: str
     items: list[msgspec.Raw]
+    next: str | None = None
+    """The last name of this part; None if the worker has no further ones."""
 
 
 class _Line(msgspec.Struct, rename="camel"):
@@ -47,6 +49,7 @@ class _Line(msgspec.Struct, rename="camel"):
 
 class _Body(msgspec.Struct):
     tables: list[msgspec.Raw]
+    next: str | None = None
 
 
 _decode_body: Final = msgspec.json.Decoder(_Body).decode
@@ -116,8 +119,9 @@ class Parts:
             part = Rendered(own, encode.table_lines_of_all)
         answer = await self._resolver.answer(part, requirement)
         assert isinstance(answer.value, bytes)
-        items = _decode_body(answer.value).tables
-        return Part(answer.source, answer.reason, answer.position, answer.detail, items)
+        body = _decode_body(answer.value)
+        grounds = (answer.source, answer.reason, answer.position, answer.detail)
+        return Part(*grounds, body.tables, body.next)
 
     async def _there(
         self,
@@ -138,13 +142,14 @@ class Parts:
             return None
         if not has_reached(response.headers, requirement.min_position):
             return None
-        in_response = response.headers
+        in_response, in_body = response.headers, _decode_body(response.content)
         return Part(
             Source(in_response["metatide-source"]),
             Reason(in_response["metatide-reason"]),
             parse_position(in_response["metatide-position"]),
             in_response.get("metatide-detail", ""),
-            _decode_body(response.content).tables,
+            in_body.tables,
+            in_body.next,
         )
 
 
@@ -158,8 +163,12 @@ def _together(read: Splittable, parts: Sequence[Part]) -> ReadAnswer[bytes]:
     else:
         sorted_items = sorted(((_name_of(item).in_catalog, item) for item in items), key=_first)
         page = cut(sorted_items, _first, read.page)
+        following = page.next
+        if following is None and sorted_items and any(part.next for part in parts):
+            # A part that was cut fills the page, which then ends before what that worker left out.
+            following = _first(sorted_items[-1])
         tables = [item for _, item in page.items]
-        value = msgspec.json.encode({"tables": tables, "next": page.next})
+        value = msgspec.json.encode({"tables": tables, "next": following})
     position = min(part.position for part in parts)
     return ReadAnswer(value, worst.source, worst.reason, position, worst.detail)
 

@@ -160,6 +160,11 @@ def test_what_several_workers_hold_is_put_together() -> None:
             lines += [f"{one['dbName']}.{one['tableName']}" for one in page.json()["tables"]]
             after = page.json()["next"]
         assert lines == sorted(names)
+        for db in DBS:
+            query = f"/v1/table-metadata?{ANY}&database={db.db}&limit="
+            cut, full = [(await client.get(f"{query}{limit}")).json() for limit in (1, 2)]
+            assert [line["tableName"] for line in cut["tables"]] == ["t0"]
+            assert (cut["next"], full["next"]) == (f"{db.db}.t0", None)
         only = await client.get(f"/v1/table-metadata?{ANY}&database=*a&name=beta")
         assert {line["dbName"] for line in only.json()["tables"]} == {"beta"}
 
