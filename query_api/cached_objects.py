@@ -113,6 +113,9 @@ class CachedObjects:
                 is_last = len(some) < _AT_ONCE
                 some = [] if is_last else keys_of(some[-1] + b"\0", end, _AT_ONCE)
 
+    def existing_partitions(self, table: TableName, values: Sequence[Values]) -> list[Values]:
+        return [own for own in values if self.partition(table, own) is not None]
+
     def partition(self, table: TableName, values: Values) -> bytes | None:
         value = self._of(table).view.get(keys.partition(table, values))
         return None if value is None or not entries.is_live(value) else entries.data_of(value)

@@ -71,6 +71,10 @@ class Objects(Protocol):
         """The names of the partitions with these first values, in any order."""
         ...
 
+    def existing_partitions(self, table: TableName, values: Sequence[Values]) -> list[Values]:
+        """Those of these values for which there is a partition, in their order."""
+        ...
+
     def partition(self, table: TableName, values: Values) -> bytes | None: ...
 
     def partitions(self, table: TableName, values: Sequence[Values]) -> Iterable[bytes]:

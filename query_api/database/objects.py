@@ -14,7 +14,7 @@ from hive.reader.rows.partitions import StoredPartition
 from hive.reader.rows.tables import StoredName, StoredTable
 from hive.reader.snapshot import DatabaseSnapshot
 from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
-from hive.reader.tables import named, read_tables, stream_names, stream_names_of
+from hive.reader.tables import Condition, named, read_tables, stream_names, stream_names_of
 from hive.reader.write_ids import read_txns, read_write_ids
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.snapshot import valid_write_ids
@@ -84,6 +84,16 @@ class DatabaseObjects:
         self, _table: TableName, _columns: tuple[PartitionKey, ...], _positions: frozenset[int]
     ) -> bool:
         return False
+
+    def existing_partitions(self, table: TableName, values: Sequence[Values]) -> list[Values]:
+        stored = self._table(table)
+        if stored is None:
+            return []
+        existing: list[Values] = []
+        for names, condition in self._by_name(stored, values):
+            read = set(stored_partitions.partition_names(self.snapshot, stored.id, condition))
+            existing += [own_values for name, own_values in names.items() if name in read]
+        return existing
 
     def partition(self, table: TableName, values: Values) -> bytes | None:
         return next(iter(self.partitions(table, [values])), None)
@@ -188,7 +198,20 @@ class DatabaseObjects:
         stored = self._table(table)
         if stored is None:
             return
-        keys = stored.partition_keys
+        for names, condition in self._by_name(stored, values):
+            read = stored_partitions.read_partitions(self.snapshot, table, stored.id, condition)
+            by_name = {partition.name: partition for partition in read}
+            for name, own_values in names.items():
+                if name in by_name:
+                    yield own_values, by_name[name]
+
+    def _by_name(
+        self, table: StoredTable, values: Sequence[Values]
+    ) -> Iterator[tuple[dict[str, Values], Condition]]:
+        """The values by the names of their partitions, as many at a time as a statement takes, and
+        the condition on PARTITIONS that selects these.
+        """
+        keys = table.partition_keys
         fitting = [key_values for key_values in values if len(key_values) == len(keys)]
         name_column = self.snapshot.tables["PARTITIONS"].c.PART_NAME
         for start in range(0, len(fitting), _NAMES_A_STATEMENT):
@@ -196,10 +219,4 @@ class DatabaseObjects:
                 partition_name(keys, key_values): key_values
                 for key_values in fitting[start : start + _NAMES_A_STATEMENT]
             }
-            read = stored_partitions.read_partitions(
-                self.snapshot, table, stored.id, name_column.in_(names)
-            )
-            by_name = {partition.name: partition for partition in read}
-            for name, own_values in names.items():
-                if name in by_name:
-                    yield own_values, by_name[name]
+            yield names, name_column.in_(names)

@@ -1,6 +1,6 @@
 """Reads of partitions and of their names."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
@@ -80,10 +80,21 @@ class _Selection(TableRead[A], Generic[A], frozen=True):
         return self.table if self.wanted.names is None else None
 
     def _select(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
-        """The names and values of the wanted partitions, in the order of the names."""
-        values = list(self._values(objects, table))
+        """The names and values of the wanted partitions, in the order of the names. Those that were
+        wanted by name may not exist.
+        """
+        return self._named(table, list(self._values(objects, table)))
+
+    def _named(self, table: bytes, values: Sequence[Values]) -> list[tuple[str, Values]]:
         names = partition_names(_about(table).keys, values)
         return sorted(zip(names, values, strict=True))
+
+    def _existing(self, objects: Objects, table: bytes) -> Iterable[Values]:
+        """The values of the wanted partitions that exist."""
+        values = self._values(objects, table)
+        if self.wanted.names is None:
+            return values
+        return objects.existing_partitions(self.table, list(values))
 
     def _values(self, objects: Objects, table: bytes) -> Iterable[Values]:
         wanted, keys = self.wanted, self._keys(table)
@@ -133,7 +144,8 @@ class ListPartitionNames(_Selection[Slice[str]], frozen=True):
         if wanted.names is None and wanted.filter is None:
             names = objects.partition_names(self.table, self._keys(table), wanted.prefix)
             return cut(sorted(names), str, self.page)
-        chosen = cut(self._select(objects, table), _name, self.page)
+        existing = self._named(table, list(self._existing(objects, table)))
+        chosen = cut(existing, _name, self.page)
         return Slice([name for name, _ in chosen.items], chosen.next)
 
 
@@ -141,7 +153,7 @@ class CountPartitions(_Selection[int], frozen=True):
     """The number of partitions."""
 
     def answer(self, objects: Objects) -> int:
-        return sum(1 for _ in self._values(objects, existing_table(objects, self.table)))
+        return sum(1 for _ in self._existing(objects, existing_table(objects, self.table)))
 
 
 class _About(NamedTuple):

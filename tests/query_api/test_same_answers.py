@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from hive.names import DatabaseName, TableName
+from hive.names import DatabaseName, TableName, partition_name
 from hive.reader.snapshot import open_snapshot
 from hive.thrift.binary import decode
 from hive.thrift.structs import TABLE
-from hive.thrift.view import TableView
+from hive.thrift.view import PartitionView, TableView
 from query_api.cached_objects import CachedObjects
 from query_api.database import DatabaseObjects
 from query_api.objects import Objects
@@ -87,8 +87,25 @@ def without_write_id(answer: Any) -> Any:
     return {**decode(TABLE, answer), "writeId": None}
 
 
+def partly_absent(keys: tuple[str, ...], names: list[Any]) -> Wanted:
+    """Some partitions by name: one that doesn't exist, and one that is named twice."""
+    some = names[::3]
+    return Wanted(names=(*some, tuple("absent" for _ in keys), *some[:1]))
+
+
+def check_selection(
+    table: TableName, keys: tuple[str, ...], wanted: Wanted, objects: Objects
+) -> None:
+    """The names and the number of selected partitions are those of the partitions themselves."""
+    partitions = list(ListPartitions(table, wanted).answer(objects).items)
+    names = [partition_name(keys, PartitionView(data).values) for data in partitions]
+    assert list(ListPartitionNames(table, wanted).answer(objects).items) == names
+    assert CountPartitions(table, wanted).answer(objects) == len(names)
+
+
 def reads_of_table(table: TableName, keys: tuple[str, ...], names: list[Any]) -> list[Read[Any]]:
     some = tuple(names[::3])
+    partly = partly_absent(keys, names)
     reads: list[Read[Any]] = [
         GetTable(table),
         GetConstraints(table),
@@ -97,8 +114,11 @@ def reads_of_table(table: TableName, keys: tuple[str, ...], names: list[Any]) ->
         GetTables((table, table._replace(table="no_such"))),
         ListPartitionNames(table),
         ListPartitions(table),
-        ListPartitions(table, Wanted(names=some)),
+        ListPartitions(table, partly),
+        ListPartitionNames(table, partly),
+        ListPartitionNames(table, partly, page=Page(limit=1)),
         CountPartitions(table),
+        CountPartitions(table, partly),
         ListPartitionNames(table, page=Page(limit=3)),
     ]
     for values in some:
@@ -139,6 +159,8 @@ def test_both_sides_agree_on_everything_that_the_cache_tells(
                 assert data is not None
                 keys = TableView(data).partition_keys
                 names = sorted(database.partition_values(table, (), None)) if keys else []
+                for wanted in (Wanted(), partly_absent(keys, names)):
+                    check_selection(table, keys, wanted, database)
                 for read in reads_of_table(table, keys, names):
                     both.check(read, database)
                 tables += 1

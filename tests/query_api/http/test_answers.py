@@ -109,8 +109,9 @@ def test_pages_follow_each_other_to_the_end() -> None:
         ("/partition-names?prefix=2026-01-05", {"names": ["ds=2026-01-05"], "next": None}),
         (
             "/partition-names?name=ds=2026-01-05&name=ds=2020-01-01",
-            {"names": ["ds=2020-01-01", "ds=2026-01-05"], "next": None},
+            {"names": ["ds=2026-01-05"], "next": None},
         ),
+        ("/partition-count?name=ds=2026-01-05&name=ds=2020-01-01&name=ds=2026-01-05", {"count": 1}),
         ("/statistics", {"tableStats": []}),
         (
             "/aggregate-statistics?column=amount&name=ds=2026-01-05",
