@@ -79,14 +79,14 @@ class AggregateStatistics(TableRead[dict[str, Aggregate]], frozen=True):
         return len(self.partitions) > SHORT_MAX
 
     def answer(self, objects: Objects) -> dict[str, Aggregate]:
-        existing_table(objects, self.table)
+        keys = TableView(existing_table(objects, self.table)).partition_keys
+        partitions = dict.fromkeys(self.partitions)
+        wanted = [values for values in partitions if len(values) == len(keys)]
         parts_of: dict[str, list[dict[str, Any]]] = {column: [] for column in self.columns}
-        for _, columns in objects.partition_statistics(self.table, self.partitions):
+        for _, columns in objects.partition_statistics(self.table, wanted):
             for figures in _chosen(columns, self.columns, self.engine):
                 parts_of[figures.column].append(decode(COLUMN_STATISTICS_OBJ, figures.data))
-        return {
-            column: aggregate(parts, len(self.partitions)) for column, parts in parts_of.items()
-        }
+        return {column: aggregate(parts, len(partitions)) for column, parts in parts_of.items()}
 
 
 class GetConstraints(TableRead[list[ConstraintColumns]], frozen=True):
