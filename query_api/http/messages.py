@@ -1,5 +1,6 @@
 """Responses: answers with their headers, problems as in RFC 9457, compression and ETags."""
 
+import asyncio
 import gzip
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -9,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 import zstandard
-from starlette.types import Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from hive.errors import (
     ForbiddenError,
@@ -19,6 +20,7 @@ from hive.errors import (
     TooLargeError,
     UnansweredError,
 )
+from query_api.background_tasks import take_note
 from query_api.resolver.answer import ReadAnswer
 
 JSON: Final = b"application/json"
@@ -83,8 +85,12 @@ async def send_body(scope: Scope, send: Send, body: bytes, headers: Headers) -> 
     await _send(send, 200, body, [*headers, (b"content-length", b"%d" % len(body))])
 
 
-async def send_lines(send: Send, lines: Iterable[bytes], headers: Headers) -> None:
-    """Sends JSON lines in batches, at the pace at which the caller reads."""
+async def send_lines(
+    receive: Receive, send: Send, lines: Iterable[bytes], headers: Headers
+) -> None:
+    """Sends JSON lines in batches, at the pace at which the caller reads and until it has left.
+    Between batches others are served.
+    """
     await send(
         {
             "type": "http.response.start",
@@ -92,15 +98,34 @@ async def send_lines(send: Send, lines: Iterable[bytes], headers: Headers) -> No
             "headers": [*headers, (b"content-type", NDJSON)],
         }
     )
-    block: list[bytes] = []
-    for line in lines:
-        block.append(line)
-        if len(block) == _LINES_A_BLOCK:
-            await send(
-                {"type": "http.response.body", "body": b"\n".join([*block, b""]), "more_body": True}
-            )
-            block.clear()
-    await send({"type": "http.response.body", "body": b"\n".join([*block, b""]) if block else b""})
+    leaving = asyncio.create_task(_disconnected(receive))
+    leaving.add_done_callback(take_note)
+    try:
+        block: list[bytes] = []
+        for line in lines:
+            block.append(line)
+            if len(block) == _LINES_A_BLOCK:
+                await _send_block(send, block, more=True)
+                block.clear()
+                # Sending doesn't wait as long as the connection's buffer takes what is sent.
+                await asyncio.sleep(0)
+                if leaving.done():
+                    return
+        await _send_block(send, block, more=False)
+    finally:
+        leaving.cancel()
+        await asyncio.wait([leaving])
+
+
+async def _send_block(send: Send, lines: list[bytes], *, more: bool) -> None:
+    body = b"\n".join([*lines, b""]) if lines else b""
+    await send({"type": "http.response.body", "body": body, "more_body": more})
+
+
+async def _disconnected(receive: Receive) -> None:
+    """Returns once the caller has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 _LINES_A_BLOCK: Final = 100

@@ -152,7 +152,7 @@ class Service:
         if isinstance(answer.value, NoSuchObjectError):
             await send_problem(send, 404, str(answer.value), headers)
         elif lines is not None:
-            await send_lines(send, lines.write(answer.value), headers)
+            await send_lines(receive, send, lines.write(answer.value), headers)
         else:
             if answer.moment is None or not _may_keep(scope, requirement):
                 await send_body(scope, send, answer.value, headers)
