@@ -1,9 +1,9 @@
 """The requirement on an answer: what the caller wants and what the deployment demands."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -13,6 +13,8 @@ from hive.patterns import compile_pattern
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.text import TxnWriteIdLists, parse
 from query_api.positions import Position, parse_position
+from query_api.reads.read import Read
+from query_api.targets import Target, TargetKind
 
 WAIT_MS_MAX: Final = 60_000
 AGE_MS: Final = 100
@@ -39,7 +41,9 @@ class Consistency(StrEnum):
 _CURRENT: Final = (Consistency.WITHIN, Consistency.LATEST)
 """The consistencies that depend on what is current in the database."""
 _DEFAULTS: Final = (Consistency.ANY, *_CURRENT)
-"""The consistencies that need nothing but a word."""
+"""The consistencies that need nothing but a word, the strictest last."""
+Tables = tuple[tuple[str, Consistency], ...]
+"""Consistencies by patterns of tables."""
 
 
 ANY_AGE_MS: Final = 1000
@@ -82,7 +86,7 @@ class Defaults(msgspec.Struct, frozen=True):
     """The defaults for requests that state no requirement."""
 
     consistency: Consistency = Consistency.LATEST
-    tables: tuple[tuple[str, Consistency], ...] = ()
+    tables: Tables = ()
     """Consistencies for tables that match Hive's patterns over `db.table`; the first match counts.
     """
     floor: Consistency = Consistency.ANY
@@ -112,12 +116,25 @@ class Defaults(msgspec.Struct, frozen=True):
                 "reads.consistency to any, and reads.tables and reads.floor to nothing else"
             )
 
-    def of(self, table: TableName | None) -> Consistency:
-        """The consistency for a request that names none and sends no write-id list."""
-        consistency = None
-        if table is not None and self.tables:
-            consistency = _by_pattern(self.tables, table.in_catalog)
-        return consistency or self.consistency
+    def of(self, read: Read[Any]) -> Consistency:
+        """The consistency for a request that names none and sends no write-id list: of what is
+        read, the strictest.
+        """
+        if not self.tables:
+            return self.consistency
+        if read.of_table is not None:
+            return self._of_table(read.of_table)
+        return _strictest(map(self._of_subject, read.subjects)) or self.consistency
+
+    def _of_subject(self, subject: Target) -> Consistency:
+        if subject.is_of_table:
+            return self._of_table(subject.name)
+        if subject.kind is not TargetKind.NAMES:
+            return self.consistency
+        return _of_list(self.tables, subject.name.db, self.consistency)
+
+    def _of_table(self, table: TableName) -> Consistency:
+        return _by_pattern(self.tables, table.in_catalog) or self.consistency
 
     def bound(self, consistency: Consistency, max_age_ms: int | None = None) -> tuple[bool, int]:
         """The values of `latest` and `max_age_ms` for a requirement with this consistency, and with
@@ -131,7 +148,7 @@ class Defaults(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=16_384)
-def _by_pattern(tables: tuple[tuple[str, Consistency], ...], name: str) -> Consistency | None:
+def _by_pattern(tables: Tables, name: str) -> Consistency | None:
     return next(
         (
             consistency
@@ -140,6 +157,33 @@ def _by_pattern(tables: tuple[tuple[str, Consistency], ...], name: str) -> Consi
         ),
         None,
     )
+
+
+@lru_cache(maxsize=4096)
+def _of_list(tables: Tables, db: str, otherwise: Consistency) -> Consistency:
+    """The consistency of a list of tables: of this database, or of all if it is empty. It is no
+    less strict than the one of any table that the list may hold.
+    """
+    of_patterns = [
+        consistency for pattern, consistency in tables if not db or _may_match(pattern, db)
+    ]
+    return _strictest([otherwise, *of_patterns]) or otherwise
+
+
+def _may_match(pattern: str, db: str) -> bool:
+    """Whether a pattern over `db.table` matches any name in this database: then some beginning of
+    it matches `db.`, and a table may be called by whatever follows.
+    """
+    return any(
+        compile_pattern(alternative[:end]).fullmatch(f"{db}.")
+        for alternative in pattern.split("|")
+        for end in range(1, len(alternative) + 1)
+    )
+
+
+def _strictest(consistencies: Iterable[Consistency]) -> Consistency | None:
+    """The strictest of these defaults; None if there are none."""
+    return max(consistencies, key=_DEFAULTS.index, default=None)
 
 
 PARAMETERS: Final = (
@@ -154,13 +198,13 @@ PARAMETERS: Final = (
 
 
 def parse_requirement(
-    conditions: Mapping[str, str], table: TableName | None, defaults: Defaults
+    conditions: Mapping[str, str], read: Read[Any], defaults: Defaults
 ) -> Requirement:
-    """Parses the requirement of a request; `table` is the one that it reads, if only one."""
-    conditions = _in_full(conditions)
+    """Parses the requirement of a request."""
+    conditions, table = _in_full(conditions), read.of_table
     ids, table_id = _ids(conditions, table)
     position = conditions.get("min_position")
-    consistency = _consistency(conditions, has_list=ids is not None) or defaults.of(table)
+    consistency = _consistency(conditions, has_list=ids is not None) or defaults.of(read)
     min_position = None if position is None else parse_position(position)
     if consistency is Consistency.AT_LEAST and min_position is None:
         raise InputError("consistency at_least needs a min_position, as 0:1234")

@@ -135,7 +135,7 @@ class Service:
         read = endpoint.read(parameters) if lines is None else lines.read(parameters)
         in_headers = _in_headers(scope)
         conditions = parameters.requirement(in_headers)
-        requirement = parse_requirement(conditions, read.of_table, self.settings.defaults)
+        requirement = parse_requirement(conditions, read, self.settings.defaults)
         if await self._forward(read, requirement, scope, body, send):
             return
         answer: ReadAnswer[Any] | None = None

@@ -49,6 +49,11 @@ class Read(msgspec.Struct, Generic[A], frozen=True):
         return None
 
     @property
+    def subjects(self) -> tuple[Target, ...]:
+        """What the request is about, by which a deployment may choose its consistency."""
+        return self.targets
+
+    @property
     def group(self) -> Group | None:
         """The group that the read belongs to, if any."""
         return None
@@ -93,6 +98,10 @@ class Rendered(Read[bytes], Generic[A], frozen=True):
     @property
     def of_table(self) -> TableName | None:
         return self.read.of_table
+
+    @property
+    def subjects(self) -> tuple[Target, ...]:
+        return self.read.subjects
 
     @property
     def group(self) -> Group | None:

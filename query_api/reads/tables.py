@@ -93,6 +93,10 @@ class ListTablesOfAll(Read[Slice[TableLine]], frozen=True):
         return (of_catalog(TargetKind.DATABASES, self.catalog),)
 
     @property
+    def subjects(self) -> tuple[Target, ...]:
+        return (of_catalog(TargetKind.NAMES, self.catalog),)
+
+    @property
     def is_long(self) -> bool:
         return True
 

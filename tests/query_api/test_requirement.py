@@ -1,12 +1,22 @@
 import string
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hive.errors import InputError
-from hive.names import table_name
+from hive.names import DatabaseName, table_name
 from query_api.positions import Position
+from query_api.reads import (
+    GetTable,
+    GetTables,
+    ListDatabases,
+    ListPartitions,
+    ListTables,
+    ListTablesOfAll,
+    Read,
+)
 from query_api.requirement import (
     PARAMETERS,
     Consistency,
@@ -15,7 +25,9 @@ from query_api.requirement import (
     parse_requirement,
 )
 
-TABLE = table_name(None, "sales", "orders")
+ORDERS = table_name(None, "sales", "orders")
+TABLE = GetTable(ORDERS)
+SEVERAL = GetTables((ORDERS, table_name(None, "hr", "t")))
 LIST = "sales.orders:12:7:7,12:8"
 NO_DEFAULTS = Defaults()
 
@@ -71,11 +83,44 @@ def test_a_list_is_not_checked_where_something_else_is_asked_for() -> None:
 def test_a_deployment_sets_defaults_by_table_and_a_floor() -> None:
     defaults = Defaults(tables=(("sales.*", Consistency.ANY), ("*", Consistency.LATEST)))
     assert parse_with(defaults) == Requirement(Consistency.ANY, latest=False)
-    assert parse_requirement({}, table_name(None, "hr", "t"), defaults) == Requirement()
-    assert parse_requirement({}, None, defaults) == Requirement()
+    assert parse_requirement({}, GetTable(table_name(None, "hr", "t")), defaults) == Requirement()
+    assert parse_requirement({}, ListDatabases("hive"), defaults) == Requirement()
     floor = Defaults(tables=defaults.tables, floor=Consistency.LATEST)
     assert parse_with(floor) == Requirement(Consistency.ANY, latest=True)
     assert parse_with(floor, write_ids=LIST, table_id="5").latest
+
+
+@pytest.mark.parametrize(
+    ("read", "consistency"),
+    [
+        (GetTables((table_name(None, "sales", "orders"),)), "latest"),
+        (GetTables((table_name(None, "logs", "web"), table_name(None, "hr", "t"))), "within"),
+        (GetTables(tuple(table_name(None, db, "t") for db in ("hr", "logs", "sales"))), "latest"),
+        (GetTables((table_name(None, "hr", "t"),)), "any"),
+        (GetTables((table_name(None, "sales", "tmp_1"),)), "any"),
+        (GetTables(()), "any"),
+        (ListPartitions(table_name(None, "logs", "web")), "within"),
+        (ListTables(DatabaseName("hive", "sales")), "latest"),
+        (ListTables(DatabaseName("hive", "logs")), "within"),
+        (ListTables(DatabaseName("hive", "hr")), "any"),
+        (ListTables(DatabaseName("hive", "log")), "any"),
+        (ListTables(DatabaseName("hive", "books_of_2026")), "latest"),
+        (ListTablesOfAll("hive", "hr"), "latest"),
+        (ListDatabases("hive"), "any"),
+    ],
+)
+def test_of_several_tables_the_strictest_counts(read: Read[Any], consistency: str) -> None:
+    patterns = "sales.tmp_*", "x.y|sales.*", "logs.*", "books*ledger"
+    consistencies = map(Consistency, ("any", "latest", "within", "latest"))
+    tables = tuple(zip(patterns, consistencies, strict=True))
+    assert Defaults(Consistency.ANY, tables).of(read) is Consistency(consistency)
+
+
+def test_a_list_is_never_less_strict_than_what_states_nothing() -> None:
+    defaults = Defaults(tables=(("logs.*", Consistency.ANY),))
+    assert defaults.of(ListTables(DatabaseName("hive", "logs"))) is Consistency.LATEST
+    assert defaults.of(ListTablesOfAll("hive")) is Consistency.LATEST
+    assert defaults.of(GetTables((table_name(None, "logs", "web"),))) is Consistency.ANY
 
 
 def test_an_age_comes_in_a_word_or_by_itself_or_from_the_deployment() -> None:
@@ -131,7 +176,7 @@ def test_what_makes_no_sense_is_refused_with_advice(given_: dict[str, str], says
 
 def test_a_list_is_of_one_table() -> None:
     with pytest.raises(InputError, match="reads of one table"):
-        parse_requirement({"consistency": "write_ids"}, None, NO_DEFAULTS)
+        parse_requirement({"consistency": "write_ids"}, SEVERAL, NO_DEFAULTS)
 
 
 @pytest.mark.parametrize("wrong", [Consistency.AT_LEAST, Consistency.WRITE_IDS])

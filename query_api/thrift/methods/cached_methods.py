@@ -205,7 +205,7 @@ class CachedMethods:
     def _requirement(self, request: CacheRequest, min_position: Position | None) -> Requirement:
         consistency = Consistency.WRITE_IDS
         if request.write_ids is None:
-            consistency = self._defaults.of(request.read.of_table)
+            consistency = self._defaults.of(request.read)
         latest, max_age_ms = self._defaults.bound(consistency)
         return Requirement(
             consistency,

@@ -49,6 +49,10 @@ class FindDatabases(Read[Outcome], frozen=True):
     def targets(self) -> tuple[Target, ...]:
         return (of_catalog(TargetKind.DATABASES, self.catalog),)
 
+    @property
+    def subjects(self) -> tuple[Target, ...]:
+        return (of_catalog(TargetKind.NAMES, self.catalog),)
+
     def answer(self, objects: Objects) -> Outcome:
         matches = compile_pattern(self.databases, with_dots=True).fullmatch
         databases = []

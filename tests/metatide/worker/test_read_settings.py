@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from hive.errors import InputError
-from hive.names import table_name
+from hive.names import parse_table_name, table_name
 from hive.schema import Version, create, metadata
 from metatide.config import load
 from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
 from metatide.worker.shards import open_primary, read_settings, tls
 from query_api.http import Settings
+from query_api.reads import GetTable, ListDatabases
 from query_api.requirement import Consistency
 
 
@@ -33,7 +34,7 @@ def settings(tmp_path: Path, environ: Mapping[str, str]) -> Settings:
 
 def test_reads_are_the_latest_and_open_to_all_unless_told(tmp_path: Path) -> None:
     found = settings(tmp_path, {})
-    assert found.defaults.of(table_name(None, "logs", "web")) is Consistency.LATEST
+    assert found.defaults.of(GetTable(table_name(None, "logs", "web"))) is Consistency.LATEST
     assert found.defaults.no_latest is None
     assert found.tokens.role_of(None)
 
@@ -46,9 +47,9 @@ def test_the_first_pattern_that_matches_counts(tmp_path: Path) -> None:
         "METATIDE_READS_FLOOR": "any",
     }
     defaults = settings(tmp_path, reads).defaults
-    by_name = {name: defaults.of(table_name(None, *name.split("."))) for name in NAMES}
+    by_name = {name: defaults.of(GetTable(parse_table_name(name))) for name in NAMES}
     assert by_name == dict(zip(NAMES, ("within", "latest", "latest", "any"), strict=True))
-    assert defaults.of(None) is Consistency.ANY
+    assert defaults.of(ListDatabases("hive")) is Consistency.ANY
     assert defaults.max_age_ms == 250
 
 

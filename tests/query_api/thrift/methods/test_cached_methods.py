@@ -18,6 +18,7 @@ from query_api.backend import Backend
 from query_api.database_answer import DatabaseAnswer
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.log_history import LogHistory
+from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency, Defaults
@@ -125,6 +126,32 @@ def test_a_table_is_answered_with_its_grounds(source: MemoryShards) -> None:
         assert outcome.position == Position(0, EVENT)
         assert outcome.moment is not None
         assert bool(outcome.latest_of) == (consistency is Consistency.LATEST)
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        get_table(),
+        call("get_table_objects_by_name", db_name="sales", tbl_names=["orders"]),
+        call("get_all_tables", db_name="sales"),
+        call("get_table_meta", db_patterns="*", tbl_patterns="*"),
+    ],
+    ids=lambda reading: reading.method,
+)
+def test_the_consistency_of_a_table_holds_for_reads_of_several(
+    source: MemoryShards, reading: Call
+) -> None:
+    """The database says of each that something touched it since."""
+
+    class Touched(Current):
+        async def after_now(self, reached: Position) -> LatestLog:
+            return LatestLog(reached.epoch, EVENT + 1, [(EVENT + 1, RowEffects(everything=True))])
+
+    of_sales = Defaults(Consistency.ANY, (("sales.*", Consistency.LATEST),))
+    strict = CachedMethods(Backend(shards(), Touched()), of_sales)
+    assert reason(now(strict, reading)) is Reason.BEHIND
+    lax = CachedMethods(Backend(source, Touched()), Defaults(Consistency.ANY))
+    assert isinstance(now(lax, reading), CallAnswer)
 
 
 @pytest.mark.parametrize("consistency", [Consistency.ANY, Consistency.LATEST])
