@@ -255,25 +255,27 @@ def _consistency(conditions: Mapping[str, str], *, has_list: bool) -> Consistenc
 
 def _ids(conditions: Mapping[str, str], table: TableName | None) -> tuple[WriteIdList | None, int]:
     """The write-id list and the table id, if both are meaningful: outside of queries, Hive sends
-    placeholders.
+    placeholders. Without a table, any list that is meaningful for some table.
     """
-    table_id = _number(conditions, "table_id", -_TABLE_ID_MAX - 1, _TABLE_ID_MAX)
+    table_id = _number(conditions, "table_id", -_TABLE_ID_MAX - 1, _TABLE_ID_MAX) or 0
     text = conditions.get("write_ids")
-    if text is None or table is None:
+    if text is None or (table is None and table_id <= 0):
         return None, 0
     ids = _list_of(text, table)
-    if ids is None or not ids.is_snapshot or table_id is None or table_id <= 0:
+    if ids is None or not ids.is_snapshot or table_id <= 0:
         return None, 0
     return ids, table_id
 
 
-def _list_of(text: str, table: TableName) -> WriteIdList | None:
+def _list_of(text: str, table: TableName | None) -> WriteIdList | None:
     if not text:
         return None
     if len(text) > WRITE_IDS_CHARS_MAX:
         raise TooLargeError(f"write_ids has more than {WRITE_IDS_CHARS_MAX} characters")
     write_ids = parse(text)
     if isinstance(write_ids, TxnWriteIdLists):
+        if table is None:
+            return next((ids for ids in write_ids.lists.values() if ids.is_snapshot), None)
         names = (table.in_catalog, str(table))
         lists = {name.lower(): ids for name, ids in write_ids.lists.items()}
         return next((lists[name] for name in names if name in lists), None)
@@ -281,10 +283,8 @@ def _list_of(text: str, table: TableName) -> WriteIdList | None:
         if not write_ids.is_snapshot or text[:5].lower() == "null:":
             return None
         raise InputError("write_ids is a list of transactions: pass the list of the table")
-    if write_ids.table is not None and write_ids.table.lower() not in (
-        table.in_catalog,
-        str(table),
-    ):
+    own_names = () if table is None else (table.in_catalog, str(table))
+    if own_names and write_ids.table is not None and write_ids.table.lower() not in own_names:
         raise InputError(f"write_ids is of {write_ids.table[:80]!r}, but {table} is read")
     return write_ids
 

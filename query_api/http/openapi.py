@@ -42,6 +42,8 @@ _SCALARS: Final[dict[Type, dict[str, Any]]] = {
     boolean: {"type": "boolean"},
     double: {"type": "number"},
 }
+_OF_ONE_TABLE: Final = ("write_ids", "table_id", "accept_newer")
+"""The requirements that reads of other things refuse, or have no use for."""
 _EXAMPLES: Final = Path(__file__).with_name("examples.json")
 """Answers to the examples of reads, by the ids of operations."""
 
@@ -141,7 +143,11 @@ def _operation(
                 in_query(name, endpoint.named, required=name in endpoint.required)
                 for name in parameters
             ),
-            *({"$ref": f"#/components/parameters/{name}"} for name in REQUIREMENTS),
+            *(
+                {"$ref": f"#/components/parameters/{name}"}
+                for name in REQUIREMENTS
+                if name not in _OF_ONE_TABLE or "{table}" in endpoint.path
+            ),
         ],
         "responses": {
             "200": {

@@ -174,9 +174,37 @@ def test_what_makes_no_sense_is_refused_with_advice(given_: dict[str, str], says
         parse(given_)
 
 
-def test_a_list_is_of_one_table() -> None:
-    with pytest.raises(InputError, match="reads of one table"):
-        parse_requirement({"consistency": "write_ids"}, SEVERAL, NO_DEFAULTS)
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        {"consistency": "write_ids"},
+        {"write_ids": LIST, "table_id": "5"},
+        {"write_ids": "[12:7,8,12]", "table_id": "5"},
+        {"write_ids": f"9${LIST}$sales.other:1:1:1:", "table_id": "5"},
+    ],
+)
+def test_a_list_is_of_one_table(conditions: dict[str, str]) -> None:
+    for read in (SEVERAL, ListTables(ORDERS.database)):
+        with pytest.raises(InputError, match="reads of one table"):
+            parse_requirement(conditions, read, NO_DEFAULTS)
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        {"write_ids": LIST},
+        {"write_ids": LIST, "table_id": "-1"},
+        {"write_ids": "sales.orders:9223372036854775807:9223372036854775807::", "table_id": "5"},
+        {"write_ids": "", "table_id": "5"},
+        {"write_ids": "null:5:1::", "table_id": "5"},
+    ],
+)
+def test_what_counts_as_no_list_does_no_harm_to_reads_of_several_tables(
+    conditions: dict[str, str],
+) -> None:
+    assert parse_requirement(conditions, SEVERAL, NO_DEFAULTS) == Requirement()
+    latest = {"write_ids": LIST, "table_id": "5", "consistency": "latest"}
+    assert parse_requirement(latest, SEVERAL, NO_DEFAULTS) == Requirement()
 
 
 @pytest.mark.parametrize("wrong", [Consistency.AT_LEAST, Consistency.WRITE_IDS])
