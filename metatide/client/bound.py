@@ -90,6 +90,14 @@ class Bound:
             need = Need() if table is None or snapshot is None else snapshot.need(table)
         return need.at_least(self._seen) if self._carries else need
 
+    def _need_of_several(self, need: Need | None) -> Need | None:
+        """A need of a read of several tables, which can't be one of a snapshot."""
+        if need is None and self._snapshot is not None:
+            raise ValueError(
+                "a snapshot reads one table at a time: use table(), or give the read a need"
+            )
+        return need
+
     def _saw(self, position: Position) -> None:
         if self._carries:
             self.seen(position)

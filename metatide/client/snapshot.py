@@ -1,9 +1,8 @@
 """The snapshot of a transaction: the write-id lists and ids of its tables, as of one moment."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from metatide.client.calls import split
 from metatide.client.need import Need
 from metatide.client.objects import WriteIds
 
@@ -17,31 +16,43 @@ class Snapshot:
     txns: str
     lists: Mapping[str, str]
     ids: Mapping[str, int]
+    names: Mapping[str, str]
+    """The full name of each table by those that its reader may use, in lower case: the one that it
+    was asked for by, and the full one. Only the server knows which catalog a name without one
+    means.
+    """
 
     def need(self, table: str) -> Need:
-        """The need of a read of this table; it demands nothing if the snapshot lacks the table."""
-        name = full_name(table)
-        return Need(write_ids=self.lists.get(name), table_id=self.ids.get(name))
+        """The need of a read of this table."""
+        name = self._full_name(table)
+        return Need(write_ids=self.lists[name], table_id=self.ids.get(name))
 
     def with_committed(self, table: str, write_id: int) -> "Snapshot":
         """The snapshot of a reader who has itself committed this write id."""
-        name = full_name(table)
+        name = self._full_name(table)
         return replace(self, lists={**self.lists, name: committed(self.lists[name], write_id)})
 
+    def _full_name(self, table: str) -> str:
+        name = self.names.get(table.lower())
+        if name is None:
+            raise ValueError(
+                f"the snapshot has no {table}: name it as snapshot() did, or give the read a need"
+            )
+        return name
 
-def full_name(table: str) -> str:
-    """`catalog.db.table` in lower case."""
-    catalog, db, name = split(table.lower())
-    return f"{catalog or 'hive'}.{db}.{name}"
 
-
-def snapshot_of(write_ids: WriteIds) -> Snapshot:
-    """The snapshot in the server's response."""
-    tables = write_ids.tables
+def snapshot_of(tables: Sequence[str], write_ids: WriteIds) -> Snapshot:
+    """The snapshot of these tables in the server's response, which is in their order."""
+    of_tables = write_ids.tables
+    full_names = [table.fullTableName for table in of_tables]
+    asked_for = list(dict.fromkeys(table.lower() for table in tables))
+    if len(asked_for) != len(full_names):
+        raise ValueError("a snapshot of a table by two names: give it one, with or without catalog")
     return Snapshot(
         write_ids.validTxnList,
-        {table.fullTableName: table.validWriteIdList for table in tables},
-        {table.fullTableName: table.id for table in tables if table.id is not None},
+        {table.fullTableName: table.validWriteIdList for table in of_tables},
+        {table.fullTableName: table.id for table in of_tables if table.id is not None},
+        {**{name: name for name in full_names}, **dict(zip(asked_for, full_names, strict=True))},
     )
 
 

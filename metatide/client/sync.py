@@ -47,7 +47,7 @@ class Client(Bound):
     def snapshot(self, tables: Sequence[str], txns: str = "") -> "Client":
         """A client bound to one snapshot of these tables, fetched now or for a ValidTxnList."""
         answer = self._run(calls.of_write_ids(tables, txns), None, None)
-        return self._copy(snapshot=snapshot_of(answer.value))
+        return self._copy(snapshot=snapshot_of(tables, answer.value))
 
     def after_write(self) -> None:
         """Makes the session's next reads show all that the metastore has committed by now."""
@@ -59,7 +59,7 @@ class Client(Bound):
 
     def tables(self, tables: Sequence[str], need: Need | None = None) -> Answer[list[Table]]:
         """Several tables; missing ones are left out."""
-        return self._run(calls.of_tables(tables), None, need)
+        return self._run(calls.of_tables(tables), None, self._need_of_several(need))
 
     def table_names(
         self,

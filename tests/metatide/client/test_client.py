@@ -28,7 +28,7 @@ from metatide.client import (
     asynchronous,
     sync,
 )
-from metatide.client.snapshot import Snapshot, committed
+from metatide.client.snapshot import committed
 from query_api.database.reads import (
     CurrentEvent,
     GetWriteIds,
@@ -193,6 +193,11 @@ def test_a_snapshot_reads_by_its_lists(url: str) -> None:
         with pytest.raises(UnavailableError, match=r"the cache can't answer \(behind\)") as refused:
             own.partitions("sales.orders")
         assert refused.value.retry_after_s == 1
+        with pytest.raises(ValueError, match=r"the snapshot has no sales\.other"):
+            reader.table("sales.other")
+        with pytest.raises(ValueError, match="one table at a time"):
+            reader.tables(["sales.orders"])
+        assert reader.tables(["sales.orders"], ANY).value[0].id == ORDERS_ID
         with pytest.raises(ValueError, match="only a client made by snapshot"):
             client.with_committed("sales.orders", 2)
 
@@ -268,9 +273,3 @@ def test_an_own_write_is_committed_and_nothing_else_changes(
     assert {one for one in range(1, 20) if after.is_valid(one)} == expected
     if own <= hwm and own not in opened:
         assert equal(before, after)
-
-
-def test_a_snapshot_knows_tables_by_their_full_names() -> None:
-    snapshot = Snapshot("", {"hive.sales.orders": "sales.orders:1:1::"}, {"hive.sales.orders": 7})
-    assert snapshot.need("Sales.Orders").table_id == 7
-    assert snapshot.need("sales.other") == Need()
