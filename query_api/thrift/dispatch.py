@@ -82,7 +82,10 @@ class Dispatch:
             else:
                 self._answer(message)
         elif method in CONSTANT_METHODS and not (hub.settings.relay_reads or hub.settings.shadow):
-            self._answer_constant(message)
+            if hub.guard.leaves_method(method):
+                self._relay.send(message, Unable.GUARDED)
+            else:
+                self._answer_constant(message)
         elif method == FORWARDED:
             self._connection.run(self._answer_forwarded(message))
         elif method in REPEATED and len(message.data) > REPEATED_BYTES_MAX:

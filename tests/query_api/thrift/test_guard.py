@@ -72,6 +72,18 @@ async def test_metastores_answer_what_patterns_name(
             assert line in here.metrics()
 
 
+async def test_metastores_answer_what_is_else_kept_of_them() -> None:
+    patterns = {"guard": Guard(("get_config*()", "getVersion()"))}
+    async with serving(Metastore(), more=patterns) as here:
+        client = await here.connect()
+        for method in ("get_config_value", "getVersion", "get_metastore_db_uuid") * 2:
+            assert await says(client, method) == f"m:{method}"
+        heard = here.metastores[0].heard
+        assert [heard.count(method) for method in sorted(set(heard))] == [2, 2, 1]
+        line = 'relayed_total{method="get_config_value",reason="guarded"} 2.0'
+        assert line in here.metrics()
+
+
 @pytest.mark.parametrize("text", ["a.b.c", "get table()", "()", "a|b", "a.b()"])
 def test_what_is_no_pattern_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="isn't a pattern"):
