@@ -177,12 +177,23 @@ def compressed(accepted: bytes | None, body: bytes, headers: Headers) -> tuple[b
     if len(body) < COMPRESSED_FROM:
         return body, headers
     headers = [*headers, (b"vary", b"accept-encoding")]
-    if accepted is not None and b"zstd" in accepted:
+    codings = _codings(accepted or b"")
+    if b"zstd" in codings:
         return _ZSTD.compress(body), [*headers, (b"content-encoding", b"zstd")]
-    if accepted is not None and b"gzip" in accepted:
+    if b"gzip" in codings:
         packed = gzip.compress(body, compresslevel=1, mtime=0)
         return packed, [*headers, (b"content-encoding", b"gzip")]
     return body, headers
+
+
+def _codings(accepted: bytes) -> set[bytes]:
+    """The codings that an Accept-Encoding names, without those of weight 0, which it refuses."""
+    codings: set[bytes] = set()
+    for item in accepted.lower().split(b","):
+        coding, _, weight = item.partition(b";")
+        if not weight or weight.strip(b"q=0. \t"):
+            codings.add(coding.strip())
+    return codings
 
 
 def is_json(content_type: bytes | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from starlette.types import Message
 
-from query_api.http.messages import send_lines
+from query_api.http.messages import COMPRESSED_FROM, compressed, send_lines
 
 LINES = 5_000
 
@@ -78,3 +78,27 @@ async def test_nothing_goes_on_waiting_for_a_caller_who_stays() -> None:
         {"type": "http.response.body", "body": b"1\n", "more_body": False}
     ]
     assert asyncio.all_tasks() == tasks
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        (None, None),
+        (b"", None),
+        (b"identity", None),
+        (b"gzip, deflate, br, zstd", b"zstd"),
+        (b"gzip, zstd;q=0", b"gzip"),
+        (b"GZIP;q=0.1,zstd ; q=0.000", b"gzip"),
+        (b"gzip;q=1.0, zstd;q=0.01", b"zstd"),
+        (b"gzip;q=0, zstd; q=0.0, identity", None),
+        (b"x-zstd-like, not-gzip", None),
+    ],
+)
+def test_a_body_is_encoded_as_its_caller_accepts(
+    accepted: bytes | None, coding: bytes | None
+) -> None:
+    plain = b"x" * COMPRESSED_FROM
+    body, headers = compressed(accepted, plain, [])
+    assert dict(headers).get(b"content-encoding") == coding
+    assert (body == plain) == (coding is None)
+    assert dict(headers)[b"vary"] == b"accept-encoding"
