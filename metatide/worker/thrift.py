@@ -148,6 +148,14 @@ class Endpoint:
                 )
             if facts.warehouse and not self._methods.warehouse:
                 self._methods.set_warehouse(facts.warehouse)
+            if not facts.orders_by_name:
+                self._methods.leave_limits()
+                self.server.forget()
+                log.warning(
+                    "metastore.partition.order.expr orders partitions by something else than their "
+                    "names: the metastores answer all reads with a limit on partitions",
+                    metastore=f"{address[0]}:{address[1]}",
+                )
             if facts.open_txn_timeout_ms is not None:
                 self._methods.set_open_txn_timeout(facts.open_txn_timeout_ms)
 

@@ -20,6 +20,8 @@ class Client(msgspec.Struct, eq=False):
     """The user's name: who the client has proved to be, or says that it is by `set_ugi`."""
     min_position: Position | None = None
     """The position of this client's last write; its answers must be complete up to there."""
+    has_settings: bool = False
+    """Whether it has changed a setting of its metastore that answers may depend on."""
 
 
 class Call(msgspec.Struct, eq=False):
@@ -43,12 +45,16 @@ class Unable(StrEnum):
     """The deployment has the metastore answer all calls of this method, or about this object."""
     UNAUTHORIZED = "unauthorized"
     """The user isn't known to be allowed to see it here; the metastore decides."""
+    SETTINGS = "settings"
+    """The client has changed a setting of its metastore, which answers may depend on."""
     CAPABILITIES = "capabilities"
     """It isn't known how the metastore serves a client with these capabilities."""
     EXPRESSION = "expression"
     """A serialized expression that can't be read here."""
     COLLATION = "collation"
     """The order depends on the collation of the metastore's database."""
+    ORDER = "order"
+    """A limit on partitions, which a metastore orders by something else than their names."""
     FORM = "form"
     """A form of the request, a projection or an option, that only the metastore answers."""
     UNREADABLE = "unreadable"

@@ -16,6 +16,10 @@ SET_UGI: Final = "set_ugi"
 SET_META_CONF: Final = "setMetaConf"
 REPEATED: Final = frozenset((SET_UGI, SET_META_CONF))
 """The calls that are kept for as long as a client is connected."""
+_WITHOUT_EFFECT: Final = frozenset(
+    ("metastore.client.socket.timeout", "hive.metastore.client.socket.timeout")
+)
+"""The settings that no answer depends on."""
 REPEATED_BYTES_MAX: Final = 64 * 1024
 _NO_SEQUENCE: Final = b"\0\0\0\0"
 _UGI: Final = Struct("set_ugi_args", (1, "user_name", string), (2, "group_names", strings))
@@ -81,6 +85,9 @@ class ClientIdentity:
         try:
             name = decode(_CONF, message.body).get("key", "")
         except ThriftError:
+            self._client.has_settings = True
             return
+        if name not in _WITHOUT_EFFECT:
+            self._client.has_settings = True
         if name in self._settings or len(self._settings) < SETTINGS_MAX:
             self._settings[name] = message.data

@@ -32,7 +32,8 @@ log = structlog.get_logger(__name__)
 class Dispatch:
     """Answers the calls of one connection, or relays them.
 
-    1. The cache's answers reflect all that this client wrote through this connection.
+    1. The cache's answers reflect all that this client wrote through this connection. Once it has
+       changed a setting of its metastore, it gets none.
     2. A metastore answers the other calls, and its reply is passed on byte for byte.
     """
 
@@ -51,6 +52,8 @@ class Dispatch:
 
     def answered_at_once(self, data: bytes) -> bool:
         if len(data) < 12 or data[:7] != CALL_HEAD or self._hub.guard.authorizer is not None:
+            return False
+        if self._client.has_settings:
             return False
         kept = self._hub.kept.get(key_of(data))
         if kept is None or not self._own_writes.are_in(kept.reached):
@@ -73,14 +76,7 @@ class Dispatch:
         elif message.kind != MessageType.CALL:
             self._connection.end("protocol", f"expected a call of {method}")
         elif method in hub.methods.names:
-            if message.steps > READ_STEPS_MAX:
-                self._relay.send(message, Unable.TOO_LONG)
-            elif hub.settings.relay_reads or hub.settings.shadow:
-                self._relay_known(message)
-            elif hub.guard.leaves_method(method):
-                self._relay.send(message, Unable.GUARDED, self._call(message))
-            else:
-                self._answer(message)
+            self._begin_known(message)
         elif method in CONSTANT_METHODS and not (hub.settings.relay_reads or hub.settings.shadow):
             if hub.guard.leaves_method(method):
                 self._relay.send(message, Unable.GUARDED)
@@ -111,6 +107,20 @@ class Dispatch:
     def close(self) -> None:
         self._own_writes.close()
         self._relay.close()
+
+    def _begin_known(self, message: Message) -> None:
+        """Begins a call of a method that the cache answers."""
+        hub = self._hub
+        if message.steps > READ_STEPS_MAX:
+            self._relay.send(message, Unable.TOO_LONG)
+        elif self._client.has_settings:
+            self._relay.send(message, Unable.SETTINGS, self._call(message))
+        elif hub.settings.relay_reads or hub.settings.shadow:
+            self._relay_known(message)
+        elif hub.guard.leaves_method(message.method):
+            self._relay.send(message, Unable.GUARDED, self._call(message))
+        else:
+            self._answer(message)
 
     def _answer(self, message: Message) -> None:
         client = self._client

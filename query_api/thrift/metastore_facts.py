@@ -21,6 +21,8 @@ _ARGUMENTS: Final = Struct(
     "get_config_value_args", (1, "name", string), (2, "defaultValue", string)
 )
 _RESULT: Final = Struct("get_config_value_result", (0, "success", string))
+_BY_NAME: Final = frozenset(("", "part_name", "part_name asc"))
+"""Expressions that order partitions by name; releases before Hive 4 have none, and do so."""
 _MS: Final = re.compile(r"(\d{1,9})ms", re.ASCII)
 
 log = structlog.get_logger(__name__)
@@ -34,6 +36,8 @@ class MetastoreFacts(NamedTuple):
     """The directory of managed tables; empty if unknown."""
     open_txn_timeout_ms: int | None
     """How long an id without a row counts as an open transaction; None if unknown."""
+    orders_by_name: bool
+    """Whether partitions are in the order of their names wherever there is a limit on them."""
 
 
 async def ask_for_facts(settings: UpstreamSettings, address: Address) -> MetastoreFacts | None:
@@ -46,6 +50,7 @@ async def ask_for_facts(settings: UpstreamSettings, address: Address) -> Metasto
                 catalog = await ask_for_setting(link, "metastore.catalog.default")
                 warehouse = await ask_for_setting(link, "metastore.warehouse.dir")
                 timeout = await ask_for_setting(link, "metastore.txn.opentxn.timeout")
+                order = await ask_for_setting(link, "metastore.partition.order.expr")
             finally:
                 link.close()
     except (UpstreamError, ThriftError, TimeoutError) as error:
@@ -53,7 +58,10 @@ async def ask_for_facts(settings: UpstreamSettings, address: Address) -> Metasto
         return None
     in_ms = _MS.fullmatch(timeout)
     return MetastoreFacts(
-        catalog.lower() or DEFAULT_CATALOG, warehouse, None if in_ms is None else int(in_ms[1])
+        catalog.lower() or DEFAULT_CATALOG,
+        warehouse,
+        None if in_ms is None else int(in_ms[1]),
+        " ".join(order.replace('"', "").lower().split()) in _BY_NAME,
     )
 
 

@@ -54,6 +54,7 @@ class CachedMethods:
         self._defaults = defaults
         self._expressions = expressions
         self._leaves_all = False
+        self._limits_by_name = True
         self._open_txn_timeout_ms: int | None = None
         self.set_warehouse(warehouse)
 
@@ -79,6 +80,13 @@ class CachedMethods:
     def leave_all(self) -> None:
         """Leaves all calls to metastores from now on, because names mean something else there."""
         self._leaves_all = True
+
+    def leave_limits(self) -> None:
+        """Leaves reads with a limit on partitions to metastores from now on, because they order
+        them by something else than their names.
+        """
+        self._limits_by_name = False
+        self._remembered.cache_clear()
 
     def set_collation(self, collation: Collation) -> None:
         """Sets the database's collation. Until then, calls that may depend on it are left to the
@@ -169,9 +177,8 @@ class CachedMethods:
     def _understand(self, name: str, arguments: bytes) -> Understood:
         method = self._methods[name]
         try:
-            return ordered_by(
-                self._collation, method.understand(decode(method.arguments, arguments))
-            )
+            understood = method.understand(decode(method.arguments, arguments))
+            return ordered_by(self._collation, understood, limits_by_name=self._limits_by_name)
         except (ThriftError, KeyError):
             return Unable.UNREADABLE
         except InputError:

@@ -1,4 +1,4 @@
-"""Calls whose meaning depends on the collation of the metastore's database."""
+"""Calls whose meaning depends on how the metastore orders names and partitions."""
 
 from typing import Final
 
@@ -13,11 +13,19 @@ from query_api.thrift.methods.request import CacheRequest, Understood
 _OF_PARTITIONS: Final = frozenset((TargetKind.PARTITION, TargetKind.PARTITIONS))
 
 
-def ordered_by(collation: Collation, understood: Understood) -> Understood:
-    """The parsed call, adapted to this collation of the metastore's database."""
-    if collation.by_bytes or isinstance(understood, Unable):
+def ordered_by(
+    collation: Collation, understood: Understood, *, limits_by_name: bool = True
+) -> Understood:
+    """The parsed call, adapted to this collation of the metastore's database; and to metastores
+    that order partitions by something else than their names where there is a limit on them.
+    """
+    if isinstance(understood, Unable):
         return understood
     read = understood.read
+    if not limits_by_name and isinstance(read, Partitions) and read.most is not None:
+        return Unable.ORDER
+    if collation.by_bytes:
+        return understood
     if not collation.is_exact and any(target.kind in _OF_PARTITIONS for target in read.targets):
         return Unable.COLLATION
     if isinstance(read, Partitions):

@@ -189,6 +189,21 @@ class Metastore:
         return True
 
 
+class Telling(Metastore):
+    """Tells these settings; all others are unset."""
+
+    def __init__(self, **settings: str) -> None:
+        super().__init__()
+        self._settings = {
+            name.replace("_", ".").encode(): value for name, value in settings.items()
+        }
+
+    def _reply(self, scanner: Scanner, writer: asyncio.StreamWriter) -> bool:
+        values = [value for name, value in self._settings.items() if name in self.calls[-1]]
+        self.replies[scanner.method] = result(values[0] if values else "")
+        return super()._reply(scanner, writer)
+
+
 class Running(NamedTuple):
     """A server, and what it stands on."""
 

@@ -16,6 +16,7 @@ from query_api.thrift.client_identity import REPEATED_BYTES_MAX
 from query_api.thrift.link import Address
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.upstream import UpstreamSettings
+from tests.query_api.shards import moment
 from tests.query_api.thrift.serving import (
     HOST,
     Client,
@@ -100,6 +101,40 @@ async def test_a_new_connection_hears_what_the_client_said_of_itself() -> None:
         metastore.heard.clear()
         assert await answered_by(client) == "m"
         assert metastore.heard == ["set_ugi", "setMetaConf", "setMetaConf", "get_other"]
+
+
+async def test_who_has_changed_a_setting_of_a_metastore_reads_from_it() -> None:
+    def cached(_: Call) -> CallAnswer:
+        return answer("kept", event=4, moment=moment(here.server._hub.views))
+
+    metastore = Metastore()
+    async with serving(metastore, get_other=cached) as here:
+        client, other = await here.connect(), await here.connect()
+        for _ in range(3):
+            assert await answered_by(client) == "kept"
+        metastore.replies["setMetaConf"] = result("refused")
+        await client.call("setMetaConf", setting("metastore.partition.order.expr"))
+        metastore.replies["setMetaConf"] = EMPTY
+        for key in ("metastore.client.socket.timeout", "hive.metastore.client.socket.timeout"):
+            await client.call("setMetaConf", setting(key))
+            assert await answered_by(client) == "kept"
+        await client.call("setMetaConf", setting("metastore.partition.order.expr"))
+        for _ in range(3):
+            assert await answered_by(client) == "m"
+            assert await answered_by(other) == "kept"
+        line = 'relayed_total{method="get_other",reason="settings"} 3.0'
+        assert line in here.metrics()
+
+
+async def test_the_cache_is_not_compared_with_a_metastore_of_other_settings() -> None:
+    metastore = Metastore()
+    metastore.replies["setMetaConf"] = EMPTY
+    shadowed = ThriftSettings(shadow=True)
+    async with serving(metastore, settings=shadowed, get_other=lambda _: answer("ours")) as here:
+        client = await here.connect()
+        await client.call("setMetaConf", setting("metastore.try.direct.sql"))
+        assert await answered_by(client) == "m"
+        assert not here.methods.calls
 
 
 async def test_clients_go_to_the_metastores_that_answer() -> None:

@@ -249,6 +249,29 @@ def test_a_database_whose_details_may_have_changed_silently_is_read(source: Memo
     assert (outcome.source, database.asked) == (Source.CACHE, 1)
 
 
+def test_a_limit_is_left_to_metastores_that_order_partitions_otherwise(
+    source: MemoryShards,
+) -> None:
+    place = {"db_name": "sales", "tbl_name": "orders"}
+    limited = [
+        call("get_partitions", **place, max_parts=2),
+        call("get_partition_names", **place, max_parts=2),
+        call("get_partitions_ps", **place, part_vals=["00001"], max_parts=2),
+        call("get_partitions_by_filter", **place, filter="ds = '00001'", max_parts=2),
+    ]
+    others = [
+        get_table(),
+        call("get_partitions", **place, max_parts=-1),
+        call("get_partition_names", **place, max_parts=-1),
+        call("get_partitions_by_names", **place, names=["ds=00001"]),
+    ]
+    cache = cached(source)
+    assert all(isinstance(now(cache, asked), CallAnswer) for asked in (*limited, *others))
+    cache.leave_limits()
+    assert {reason(now(cache, asked)) for asked in limited} == {Unable.ORDER}
+    assert all(isinstance(now(cache, asked), CallAnswer) for asked in others)
+
+
 def test_long_lists_are_written_while_they_are_read(source: MemoryShards) -> None:
     most = {"db_name": "sales", "tbl_name": "orders", "max_parts": -1}
     streamed = now(cached(source), call("get_partitions", **most))
