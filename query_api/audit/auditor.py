@@ -21,7 +21,6 @@ from hive.reader.snapshot import DatabaseSnapshot
 from hive.reader.write_ids import loaded, read_write_ids
 from hive.write_ids.lists import WriteIdList, write_id_list
 from hive.write_ids.relations import equal
-from query_api.latest.latest_log import LatestLog, marks_of
 from query_api.audit.findings import DIFFERENCES_MAX, Audited, ObjectDifference, differing
 from query_api.audit.object_pairs import Pair, pairs
 from query_api.audit.scopes import targets_of
@@ -29,6 +28,7 @@ from query_api.cached_objects import CachedObjects
 from query_api.database import DatabaseObjects
 from query_api.facts import Facts
 from query_api.latest import LatestLog, read_tail
+from query_api.latest.latest_log import marks_of
 from query_api.latest.log_history import LogHistory
 from query_api.latest.row_effects import effects_of
 from query_api.positions import Position

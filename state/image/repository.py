@@ -91,8 +91,8 @@ class Images:
     def restore_newest(
         self, identity: Identity, path: Path, *, offset_max: int | None = None
     ) -> Manifest | None:
-        """Builds the newest usable image of a shard; None if there is none. One beyond `offset_max`,
-        the end of the topic, has records that the topic has lost."""
+        """Builds the newest usable image of a shard; None if there is none. One beyond
+        `offset_max`, the end of the topic, has records that the topic has lost."""
         for manifest in self.of(identity):
             if offset_max is not None and manifest.position.offset > offset_max:
                 log.warning("an image is ahead of its topic", image=manifest.name)
