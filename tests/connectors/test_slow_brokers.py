@@ -30,6 +30,17 @@ def slow_down_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Publisher, "flush", flush_late)
 
 
+def while_events_follow(log: Log, first: int, condition: Callable[[], bool]) -> Callable[[], bool]:
+    """The condition, with another event before each look at it, from this one on."""
+    events = count(first)
+
+    def look() -> bool:
+        log.write(next(events))
+        return condition()
+
+    return look
+
+
 def test_what_brokers_took_late_is_compared_with_the_log(
     log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,13 +151,7 @@ def test_only_what_came_since_the_last_comparison_is_compared(
         connector.until_position(before - 1)
         monkeypatch.setattr(SqlSource, "hashes", compare)
         slow_down_brokers(monkeypatch)
-        events = count(before)
-
-        def has_compared_while_events_follow() -> bool:
-            log.write(next(events))
-            return len(compared) > 2
-
-        connector.until(has_compared_while_events_follow)
+        connector.until(while_events_follow(log, before, lambda: len(compared) > 2))
     assert max(compared[1:]) < 5 * tails.WINDOW_RECORDS
 
 
@@ -204,13 +209,8 @@ def test_a_session_goes_on_after_a_comparison(
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
         slow_down_brokers(monkeypatch)
-        events = count(4)
-
-        def has_compared_while_events_follow() -> bool:
-            log.write(next(events))
-            return len(entries(said, "compared")) > 2
-
-        connector.until(has_compared_while_events_follow)
+        compared = partial(entries, said, "compared")
+        connector.until(while_events_follow(log, 4, lambda: len(compared()) > 2))
     assert len(entries(said, "resumed")) == 1
 
 
@@ -241,10 +241,5 @@ def test_what_brokers_took_late_counts_once_it_was_compared(
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(1)
         slow_down_brokers(monkeypatch)
-        events = count(2)
-
-        def is_complete_while_events_follow() -> bool:
-            log.write(next(events))
-            return connector.watermark.event(0, [0, 1]) >= 5
-
-        connector.until(is_complete_while_events_follow)
+        complete_to = partial(connector.watermark.event, 0, [0, 1])
+        connector.until(while_events_follow(log, 2, lambda: complete_to() >= 5))
