@@ -47,9 +47,9 @@ _CONSTRAINT_KINDS = {
     "checkConstraints": ConstraintKind.CHECK,
 }
 
-_NAME_ANOTHER_TABLE = frozenset(["ALTER_TABLE", "ADD_FOREIGNKEY"])
+_NAME_ANOTHER_TABLE = frozenset(["ALTER_TABLE", *event_types.ADD_CONSTRAINTS])
 """Rows of these types may name another table: a rename's row has only the new name, a foreign
-key's only the parent's."""
+key's only the parent's, and constraints may be of several tables."""
 
 
 def translate(event: event_types.Event) -> list[Addressed]:

@@ -60,6 +60,8 @@ _CONSTRAINTS: dict[str, tuple[str, str, Struct, str]] = {
         "6",
     ),
 }
+_TABLE_FIELDS: dict[Struct, tuple[str, str]] = {PRIMARY_KEY: ("1", "2"), FOREIGN_KEY: ("4", "5")}
+"""The fields with the table's database and name; 2 and 3 in all others."""
 
 
 def named(row: NotificationRow, db: str | None = None, table: str | None = None) -> TableName:
@@ -156,6 +158,13 @@ def add_constraints(row: NotificationRow, message: m.Message, common: Common) ->
     kind, field, struct, name_field = _CONSTRAINTS[row.event_type]
     values = [loads(text) for text in getattr(message, field)]
     table = named(row) if struct is not FOREIGN_KEY else _child(row, values)
+    db_field, table_field = _TABLE_FIELDS.get(struct, ("2", "3"))
+    tables = {
+        tuple((objects.text_of(value, name) or "").lower() for name in (db_field, table_field))
+        for value in values
+    }
+    if len(tables) > 1:
+        raise ThriftError(f"one event adds constraints to {len(tables)} tables")
     return AddConstraints(
         **common,
         table=table,

@@ -5,7 +5,7 @@ the event's write id, which decides when the write becomes visible, or -1 for no
 with the object is in its bytes.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -200,6 +200,18 @@ class DeleteTableStatistics(TableEvent, frozen=True, tag=True, kw_only=True):
 class DeletePartitionStatistics(TableEvent, frozen=True, tag=True, kw_only=True):
     values: tuple[str, ...]
     column: str | None
+
+
+ADD_CONSTRAINTS: Final = (
+    "ADD_PRIMARYKEY",
+    "ADD_FOREIGNKEY",
+    "ADD_UNIQUECONSTRAINT",
+    "ADD_NOTNULLCONSTRAINT",
+    "ADD_DEFAULTCONSTRAINT",
+    "ADD_CHECKCONSTRAINT",
+)
+"""The types of `AddConstraints` in the log. A request may add constraints to several tables, and its
+row names one of them, or none."""
 
 
 class AddConstraints(TableEvent, frozen=True, tag=True, kw_only=True):

@@ -11,7 +11,7 @@ from hive.events.row import NotificationRow
 from hive.names import TableName, default_catalog, table_name
 from query_api.targets import Target, TargetKind
 
-WITH_MESSAGE: Final = ("ALTER_TABLE", "ADD_FOREIGNKEY")
+WITH_MESSAGE: Final = ("ALTER_TABLE", *event_types.ADD_CONSTRAINTS)
 """Types whose rows name only one table: of a rename the new name, of a foreign key the parent."""
 
 _NOTHING: Final = HARMLESS | {"OPEN_TXN", "COMMIT_TXN", "ABORT_TXN", "ALLOC_WRITE_ID_EVENT"}
@@ -30,11 +30,6 @@ _BELOW_TABLE: Final = frozenset(
         "UPDATE_PART_COL_STAT_EVENT",
         "UPDATE_PART_COL_STAT_EVENT_BATCH",
         "DELETE_PART_COL_STAT_EVENT",
-        "ADD_PRIMARYKEY",
-        "ADD_UNIQUECONSTRAINT",
-        "ADD_NOTNULLCONSTRAINT",
-        "ADD_DEFAULTCONSTRAINT",
-        "ADD_CHECKCONSTRAINT",
         "DROP_CONSTRAINT",
     )
 )

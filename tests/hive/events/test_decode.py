@@ -154,6 +154,24 @@ def test_a_foreign_key_belongs_to_the_child() -> None:
     assert decode_object(FOREIGN_KEY, data)["fktable_name"] == "child"
 
 
+@pytest.mark.parametrize(
+    ("kind", "db", "table"),
+    [
+        ("ADD_PRIMARYKEY", "table_db", "table_name"),
+        ("ADD_FOREIGNKEY", "fktable_db", "fktable_name"),
+        ("ADD_NOTNULLCONSTRAINT", "table_db", "table_name"),
+        ("ADD_CHECKCONSTRAINT", "table_db", "table_name"),
+    ],
+)
+def test_constraints_of_several_tables_leave_all_in_doubt(kind: str, db: str, table: str) -> None:
+    """The row names one of them."""
+    of_one = [{db: "d", table: name} for name in ("t", "T")]
+    assert event(kind, messages.add_constraints(kind, of_one)).table == TableName("hive", "d", "t")
+    of_two = [*of_one, {db: "d", table: "u"}]
+    with pytest.raises(EventError, match="to 2 tables"):
+        event(kind, messages.add_constraints(kind, of_two))
+
+
 def test_commits_have_write_ids_from_4_1_on() -> None:
     assert event("COMMIT_TXN", messages.commit_txn(4)).write_ids is None
     decoded = event("COMMIT_TXN", messages.commit_txn(4, [("D", 1), ("e", 2)]))
