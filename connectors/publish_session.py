@@ -93,10 +93,7 @@ class PublishSession:
         self.must_compare = False
         """Whether to compare what brokers hold with the log before anything else is published: they
         took what was sent so late that the database may have lost it meanwhile, and another
-        connector may have published other events; or all that they took before is now visible."""
-        self._has_told_all = self._is_fenced = False
-        """Whether this session has written to every shard, and whether brokers have taken it. Until
-        then, a record of a connector that has ended may be there without being visible."""
+        connector may have published other events."""
         self._is_calm = False
         """Whether the last step left nothing to publish."""
         self._publisher = Publisher(topic, tails, metrics, going_on)
@@ -190,8 +187,6 @@ class PublishSession:
         else:
             self._watermark.rise(self._publisher.epoch, self._publisher.uptos, self._marks)
             self._marks = {}
-        if self._has_told_all and not self._is_fenced:
-            self._is_fenced = self.must_compare = True
 
     def _check(self, poll: Poll) -> None:
         other = published_history.check(poll, self._known, self._loaded)
@@ -330,7 +325,6 @@ class PublishSession:
         self._open = None
         self._progress(range(self._publisher.shards))
         self._publisher.open_transactions(opened)
-        self._has_told_all = True
         unlogged = self._listener.unlogged()
         if unlogged:
             self._metrics.failed(Fault.LISTENER)

@@ -1,6 +1,7 @@
 """Sends records to the brokers in order and within limits, or raises an error."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -64,8 +65,10 @@ class Sender:
 
     def close(self) -> None:
         """Ends threads and connections now rather than at garbage collection."""
-        self._producer.purge()
-        self._producer.close()
+        # A producer that purges records in flight may raise that it can't give its guarantee.
+        with suppress(KafkaException):
+            self._producer.purge()
+            self._producer.close()
 
     def _sent_later(self, topic: str, partition: int, value: bytes, written: Headers) -> bool:
         self._served(self._producer.poll, _LOOK_S)

@@ -40,13 +40,13 @@ class Bulk:
         skips: Skips,
         stop: Event,
         report: Callable[[], None],
-        newest_image: Callable[[], int] = lambda: 0,
+        has_newer_image: Callable[[int, int], bool] = lambda offset, end: False,
     ) -> bool:
         """Folds a stretch into a store; returns whether it reached the end of the topic.
 
-        `report` is called in the event loop after each batch; `newest_image` returns the offset of
-        the shard's newest image. A store that lacks deleted records gives way to one that has them:
-        nothing else tells it of the orders among them.
+        `report` is called in the event loop after each batch; `has_newer_image` tells whether the
+        shard has an image beyond an offset, up to the end. A store that lacks deleted records gives
+        way to it: nothing else tells it of the orders among them.
         """
         loop = asyncio.get_running_loop()
 
@@ -62,7 +62,7 @@ class Bulk:
                     f"the store in {store.path} is ahead of its topic, which ends at offset "
                     f"{bounds.end} and not at {offset}: it has lost records. Build the shard again"
                 )
-            if 0 < offset < bounds.first and offset < newest_image():
+            if 0 < offset < bounds.first and has_newer_image(offset, bounds.end):
                 raise OtherStoreError(
                     f"the store in {store.path} lacks the records from offset {offset} to "
                     f"{bounds.first}, which were deleted: an image has them. Build the shard again"

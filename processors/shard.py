@@ -1,6 +1,7 @@
 """One shard of a worker: its store, the fold of its live records, and its reads."""
 
 import asyncio
+import shutil
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -120,6 +121,8 @@ class Shard:
         self._epoch = 0
         self._flushed = Position()
         self._unflushed: MetatideError | None = None
+        self._has_tried_newer = False
+        """Whether an image that is newer than the store was looked for."""
 
     @property
     def position(self) -> Position:
@@ -236,29 +239,33 @@ class Shard:
         self.image_made_s = manifest.made_s
         return manifest
 
-    def _newest_image(self) -> int:
-        """The offset of the newest image; 0 without one."""
+    def _has_newer_image(self, offset: int, end: int) -> bool:
+        """Whether an image beyond this offset can be restored. It is tried once: one that no store
+        can be made of would be tried without end."""
+        if self._has_tried_newer:
+            return False
+        self._has_tried_newer = True
+        restored = self._restored(end)
+        shutil.rmtree(self._around.directory.new(self.number), ignore_errors=True)
+        return restored is not None and restored.position.offset > offset
+
+    def _restored(self, end: int) -> Manifest | None:
+        """The newest good image of what the topic has up to its end, restored beside the store."""
         around = self._around
         if around.images is None:
-            return 0
-        manifests = around.images.of(shard_identity(around.topic, self.number))
-        return max((manifest.position.offset for manifest in manifests), default=0)
-
-    def _restore(self, images: Images, end: int) -> None:
-        """Begins from the newest good image of what the topic has up to its end, or else from the
-        start of the topic."""
-        directory = self._around.directory
+            return None
+        identity, new = shard_identity(around.topic, self.number), around.directory.new(self.number)
         try:
-            restored = images.restore_newest(
-                shard_identity(self._around.topic, self.number),
-                directory.new(self.number),
-                offset_max=end,
-            )
+            return around.images.restore_newest(identity, new, offset_max=end)
         except OSError as error:
             log.warning("images can't be read now", shard=self.number, error=str(error))
-            return
+            return None
+
+    def _restore(self, end: int) -> None:
+        """Begins from the newest good image, or else from the start of the topic."""
+        restored = self._restored(end)
         if restored is not None:
-            directory.swap_in(self.number)
+            self._around.directory.swap_in(self.number)
             log.info(
                 "an image was restored",
                 shard=self.number,
@@ -269,11 +276,10 @@ class Shard:
     async def _open(self) -> None:
         around = self._around
         path = around.directory.store(self.number)
-        images = around.images
-        if images is not None and not path.exists():
+        if around.images is not None and not path.exists():
             self.phase = Phase.RESTORING
             end = await self._end()
-            await around.bulk.run(lambda: self._restore(images, end), self._stop)
+            await around.bulk.run(lambda: self._restore(end), self._stop)
         self.phase = Phase.OPENING
         self._store = await asyncio.to_thread(
             Store,
@@ -362,7 +368,7 @@ class Shard:
             self.phase = Phase.CATCHING_UP
             try:
                 at_end = await self._around.bulk.catch_up(
-                    store, self._skips, self._stop, self._advanced, self._newest_image
+                    store, self._skips, self._stop, self._advanced, self._has_newer_image
                 )
             except UnreadableRecordError as error:
                 await self._await_order(error)

@@ -97,6 +97,8 @@ class Loads(msgspec.Struct, array_like=True):
     silent_at: int = -1
     """The last event or row that listed a table without a type; an alter gives it one, and its
     event shows that type on both sides."""
+    unended_row: int = 0
+    """The greatest `lo` of rows whose load hasn't ended; 0 if there are none."""
 
     def cold(self, applied: int, shard_floor: int) -> Cold | None:
         """Why the scope as a whole can't be answered; None when it is warm."""

@@ -6,8 +6,10 @@ has published, nothing would tell afterwards that it belongs to a history which 
 
 import time
 from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Final, NamedTuple
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from connectors.sender import Stopped
 from connectors.watermark import Watermark
@@ -82,7 +84,8 @@ class EndGate:
         while not self._watermark.wait(self._epoch, event, self._shards, waits):
             if not self._going_on():
                 raise Stopped
-            with self._open_snapshot() as snapshot:
+            # A database that can't be asked now has lost nothing yet.
+            with suppress(SQLAlchemyError), self._open_snapshot() as snapshot:
                 if snapshot.position < event:
                     raise _lost(event)
             look_at = time.monotonic() + LOOK_S

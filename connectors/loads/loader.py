@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 
 import structlog
 from sqlalchemy import Engine
@@ -227,19 +228,19 @@ class Loader:
         wait_s = _RETRY_S_FIRST
         while not self._stopped.is_set():
             epoch = self._epoch
-            sink = KafkaSink(self._topic, epoch, self.progress.sent, self._going_on)
             try:
-                while self._going_on() and epoch == self._epoch:
-                    self._load_next(sink, epoch)
-                    wait_s = _RETRY_S_FIRST
+                with closing(
+                    KafkaSink(self._topic, epoch, self.progress.sent, self._going_on)
+                ) as sink:
+                    while self._going_on() and epoch == self._epoch:
+                        self._load_next(sink, epoch)
+                        wait_s = _RETRY_S_FIRST
             except Stopped:
                 pass
             except MachineError as error:
                 self._complain(error)
                 self._stopped.wait(wait_s)
                 wait_s = min(2 * wait_s, _RETRY_S_MAX)
-            finally:
-                sink.close()
 
     def _load_next(self, sink: KafkaSink, epoch: int) -> None:
         scopes = self._queue.take(_WAIT_S)

@@ -210,8 +210,8 @@ ADD_CONSTRAINTS: Final = (
     "ADD_DEFAULTCONSTRAINT",
     "ADD_CHECKCONSTRAINT",
 )
-"""The types of `AddConstraints` in the log. A request may add constraints to several tables, and its
-row names one of them, or none."""
+"""The types of `AddConstraints` in the log. A request may add constraints to several tables, of
+which its row names one, or none."""
 
 
 class AddConstraints(TableEvent, frozen=True, tag=True, kw_only=True):

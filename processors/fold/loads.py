@@ -64,10 +64,10 @@ def _delete_unended(work: WorkingSet, target: Target) -> None:
     event with the same id, and its End couldn't tell their rows from its own.
     """
     loads = target.loads
-    is_ended = loads.open is None and loads.newest_row <= (loads.ended.lo if loads.ended else 0)
-    if not is_ended:
+    if loads.unended_row:
         for prefix in target.prefixes:
             delete_upto(work, prefix, loads.newest_row)
+        loads.unended_row = 0
 
 
 def rows(work: WorkingSet, record: LoadRows) -> None:
@@ -83,6 +83,7 @@ def rows(work: WorkingSet, record: LoadRows) -> None:
     if record.lo < max(loads.floor, work.head.floor):
         return
     loads.newest_row = max(loads.newest_row, record.lo)
+    loads.unended_row = max(loads.unended_row, record.lo)
     name = record.scope.name
     match record.scope.kind:
         case ScopeKind.TABLE:
@@ -113,7 +114,7 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
     for prefix in target.prefixes:
         sweep(work, prefix, lo if usable else 0)
     if usable:
-        loads.newest_row = max(loads.newest_row, lo)
+        loads.newest_row, loads.unended_row = max(loads.newest_row, lo), 0
     if complete:
         loads.ended = EndedLoad(record.load, lo, record.hi)
     else:

@@ -79,8 +79,10 @@ class Inspection:
         except STORE_ERRORS as error:
             return store_error(target, str(error))
         mark = 0 if reader is None else reader.head.mark
-        if facts.refused is None and self._is_of_another_history(facts.reached, mark):
-            facts = msgspec.structs.replace(facts, refused=Reason.REWOUND)
+        if facts.refused is None:
+            why = self._why_of_another_history(facts.reached, mark)
+            if why is not None:
+                facts = msgspec.structs.replace(facts, refused=why)
         names = self._history.former_names
         if facts.former_names:
             names[target.name] = facts.former_names
@@ -91,16 +93,17 @@ class Inspection:
             current = self._latest.about(target, facts.reached.event)
         return Judgement(target, facts, decide(facts, self._requirement, current), reader)
 
-    def _is_of_another_history(self, reached: Position, mark: int) -> bool:
+    def _why_of_another_history(self, reached: Position, mark: int) -> Reason | None:
+        latest = self._latest
         if self._history.is_rewound(reached.epoch):
-            return True
-        if self._latest is None:
-            return False
-        if self._latest.denies(reached, mark):
-            # The shard has applied, since the log was read, what the database had lost before.
-            self._history.rewind(reached.epoch)
-            return True
-        return reached.epoch != self._latest.epoch
+            return Reason.REWOUND
+        if latest is None:
+            return None
+        if latest.denies(reached, mark):
+            # The shard has gone on since the log was read. One of both has an event that was lost,
+            # and only a later read of the log tells which.
+            return Reason.GAP
+        return Reason.REWOUND if reached.epoch != latest.epoch else None
 
     def _reader(self, shard: int) -> ShardReader | None:
         if shard not in self._readers:

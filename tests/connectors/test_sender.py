@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
+from connectors import producer
 from connectors import topic_admin as events
 from connectors.sender import Sender, Stopped
 from connectors.settings import Pace
@@ -120,6 +121,20 @@ def test_who_is_told_to_stop_waits_for_nobody(waits: str) -> None:
         threading.Timer(0.2, stopped.set).start()
         with pytest.raises(Stopped):
             wait()
+
+
+def test_a_producer_that_fails_when_it_is_closed_fails_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One that had a record in flight raises that it can't keep its order."""
+
+    class Failing(Producer):
+        def close(self) -> bool:
+            super().close()
+            raise KafkaException(KafkaError(KafkaError._GAPLESS_GUARANTEE, "purged", fatal=True))
+
+    monkeypatch.setattr(producer, "Producer", Failing)
+    Sender(Topic("127.0.0.1:1", "nowhere", 1)).close()
 
 
 def test_a_record_that_no_broker_would_take_is_an_error() -> None:

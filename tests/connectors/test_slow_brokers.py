@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from structlog.testing import LogCapture
 
-from connectors import tails
+from connectors import publisher, tails
 from connectors.publisher import Publisher
-from connectors.source import OpenTxns, Poll
+from connectors.source import Poll
 from connectors.sql_source import SqlSource
 from hive.errors import PublishError, SourceError
 from state.topic import Topic
@@ -54,19 +54,21 @@ def test_what_brokers_took_late_is_compared_with_the_log(
         assert connector.value("faults_total", kind="history") == 1
 
 
-def test_what_is_visible_only_after_a_session_began_is_compared(
+def test_what_is_visible_once_brokers_take_other_records_is_compared(
     log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Brokers had taken it from a connector that ended, and their followers lagged."""
-    tell, appeared = Publisher.open_transactions, iter([partial(publish, topic, 2, b"lost")])
+    """They had taken it from a connector that ended, and their followers lagged."""
+    fence, appeared = publisher.fence, iter([partial(publish, topic, 2, b"lost")])
 
-    def tell_after_it(publisher: Publisher, opened: OpenTxns) -> None:
+    def fence_and_appear(topic: Topic) -> None:
+        fence(topic)
         for appear in appeared:
             appear()
-        tell(publisher, opened)
 
-    monkeypatch.setattr(Publisher, "open_transactions", tell_after_it)
     log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+    monkeypatch.setattr(publisher, "fence", fence_and_appear)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until(lambda: connector.value("epoch") == 1)
 

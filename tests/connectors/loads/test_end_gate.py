@@ -5,6 +5,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple, cast
 
 import pytest
+from sqlalchemy.exc import SQLAlchemyError
 
 from connectors.loads import end_gate
 from connectors.loads.end_gate import EndGate
@@ -74,11 +75,14 @@ def test_a_load_does_not_wait_for_an_event_that_the_database_has_lost(
     monkeypatch.setattr(end_gate, "LOOK_S", 0.01)
     watermark = Watermark()
     watermark.rise(0, [0, 6])
-    moments = iter([Moment(7, {7: 70}), Moment(6, {})])
+    moments = iter([Moment(7, {7: 70}), None, Moment(6, {})])
 
     @contextmanager
     def open_snapshot() -> Iterator[DatabaseSnapshot]:
-        yield cast("DatabaseSnapshot", next(moments))
+        moment = next(moments)
+        if moment is None:
+            raise SQLAlchemyError("the database is away")
+        yield cast("DatabaseSnapshot", moment)
 
     gate = EndGate(watermark, 0, [1], open_snapshot, lambda: True)
     gate.see(cast("DatabaseSnapshot", Moment(7, {7: 70})))

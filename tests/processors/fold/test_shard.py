@@ -17,6 +17,7 @@ from state.records import (
     LoadEnd,
     LoadRows,
     Pause,
+    Reread,
     Reset,
     Rows,
     Scope,
@@ -511,3 +512,13 @@ def test_rows_of_a_load_that_never_ended_are_gone_when_another_has_read_the_same
     shard.fold(*load(50, "kept", id_="retried"))
     assert shard.cold() is None
     assert sorted(shard.partitions()) == ["kept"]
+
+
+def test_a_load_after_a_reread_keeps_what_is_known_of_the_order_of_writers(shard: Shard) -> None:
+    """Else each alter by ALTER_PARTITIONS would leave its partition in doubt."""
+    altered = PutPartitions(TABLE, 0, (partition("a", b"q"),), added=False)
+    reread = Reread(0, TABLE, 3, 7, (("b",),), Rows(partitions=(partition("b"),)))
+    shard.fold(change(1, CreateTable(image())), change(2, add("a", "b")), change(3), reread)
+    shard.fold(*load(3, "a", "b"), change(4, altered))
+    assert shard.doubtful() == set()
+    assert shard.partitions()["a"] == b"q"

@@ -1,10 +1,16 @@
 """What a worker's threads for catching up do while there is nothing to catch up with."""
 
+from functools import partial
 from pathlib import Path
 from threading import Event
 
+import pytest
+
+from hive.errors import OtherStoreError
 from processors.bulk_replay import Bulk
+from processors.replay import replay
 from processors.skips import Skips
+from state.records import Change, encode
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import TopicReader
@@ -47,5 +53,36 @@ async def test_a_topic_without_records_has_nothing_to_catch_up_with(
     bulk, identity = Bulk(topic), shard_identity(topic, 0)
     with Store(tmp_path / "0", identity, families=SHARD_FAMILIES, budget=BUDGET) as store:
         assert await bulk.catch_up(store, Skips(), Event(), lambda: None)
+    bulk.close()
+    delete_topic(kafka_broker, topic.name)
+
+
+@pytest.mark.parametrize("is_newer", [True, False])
+async def test_a_store_that_lacks_deleted_records_gives_way_to_a_newer_image(
+    kafka_broker: str, tmp_path: Path, is_newer: bool
+) -> None:
+    topic = new_topic(kafka_broker, 1)
+    writer = TopicWriter(topic)
+    writer.write(0, [encode(Change(0, event, event + 1)) for event in range(3)])
+    writer.flush()
+    asked: list[tuple[int, int]] = []
+
+    def has_newer_image(offset: int, end: int) -> bool:
+        asked.append((offset, end))
+        return is_newer
+
+    bulk, identity = Bulk(topic), shard_identity(topic, 0)
+    with Store(tmp_path / "0", identity, families=SHARD_FAMILIES, budget=BUDGET) as store:
+        with TopicReader(topic) as reader:
+            replay(store, reader, end=1)
+        delete_before(topic, 0, 2)
+        catch_up = partial(bulk.catch_up, store, Skips(), Event(), lambda: None, has_newer_image)
+        if is_newer:
+            with pytest.raises(OtherStoreError, match="from offset 1 to 2"):
+                await catch_up()
+        else:
+            assert await catch_up()
+            assert store.position.offset == 3
+    assert asked == [(1, 3)]
     bulk.close()
     delete_topic(kafka_broker, topic.name)

@@ -96,7 +96,7 @@ class Restored(Nowhere):
 
 
 @pytest.mark.parametrize(
-    ("mark", "reason"), [(LOST, Reason.REWOUND), (PUBLISHED_SINCE, None), (0, None)]
+    ("mark", "reason"), [(LOST, Reason.GAP), (PUBLISHED_SINCE, None), (0, None)]
 )
 async def test_a_lost_event_that_is_applied_while_a_read_waits_for_another_is_none(
     mark: int, reason: Reason | None
@@ -110,7 +110,8 @@ async def test_a_lost_event_that_is_applied_while_a_read_waits_for_another_is_no
     await shard.move(Change(0, 2, 3, mark=mark))
     outcome = await asked
     assert (outcome.reason if isinstance(outcome, Miss) else None) is reason
-    assert backend.resolver.is_rewound(0) is (reason is not None)
+    # What was read before the shard went on may be what the database has lost since.
+    assert not backend.resolver.is_rewound(0)
     await backend.close()
 
 
