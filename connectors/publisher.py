@@ -1,6 +1,7 @@
 """Writes records to the topic, each with the interval of events that it stands for."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -22,6 +23,8 @@ VALUE_BYTES_MAX = RECORD_BYTES_MAX - 64 * 1024
 """The largest value: headers and framing take the rest of a record."""
 LETTER_CHARS_MAX = 2 * 1024 * 1024
 """The most characters of a dead letter, which fit even if JSON needs six bytes for each."""
+FENCE: Final = Change(0, 0, 0)
+"""A record that changes nothing, whatever the epoch and position of its shard."""
 _NEVER_CUT_ACTIONS_MAX = 16
 _CUT = (PutPartitions, DropPartitions)
 
@@ -185,9 +188,9 @@ def fence(topic: Topic) -> None:
     """Returns when all that brokers have taken before is visible.
 
     A record of a connector that has ended may be there while a replica lags. Brokers acknowledge a
-    record only once it is visible with all before it. This one changes nothing in any epoch.
+    record only once it is visible with all before it.
     """
-    write_now(topic, Change(0, 0, 0), RecordHeaders(RecordKind.CONTROL, 0), range(topic.shards))
+    write_now(topic, FENCE, RecordHeaders(RecordKind.CONTROL, 0), range(topic.shards))
 
 
 def reset(topic: Topic, epoch: int, last: LastEvent, shards: Sequence[int]) -> None:

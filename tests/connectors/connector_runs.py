@@ -15,7 +15,7 @@ from connectors import headers, tails
 from connectors.connector import Connector, Status
 from connectors.headers import RecordHeaders, RecordKind
 from connectors.metrics import Metrics
-from connectors.publisher import write_now
+from connectors.publisher import FENCE, write_now
 from connectors.settings import Pace
 from connectors.source import Source
 from connectors.watermark import Watermark
@@ -47,7 +47,7 @@ def new_topic(broker: str, shards: int = 4) -> Topic:
 
 
 def read(topic: Topic) -> list[Message]:
-    """The whole topic, shard by shard."""
+    """The whole topic, shard by shard, without the records by which sessions begin."""
     bounds = topic_bounds(topic)
     messages: list[Message] = []
     consumer = assigned_consumer(topic)
@@ -70,7 +70,7 @@ def read(topic: Topic) -> list[Message]:
                     done = offset >= end - 1
     finally:
         consumer.close()
-    return messages
+    return [message for message in messages if message.record != FENCE]
 
 
 def changes(messages: list[Message], shard: int) -> list[Change]:
