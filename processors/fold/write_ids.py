@@ -116,7 +116,8 @@ def merge(
         for txn, _ in image.open:
             if ids.id_of(txn) is not None:
                 _hold(work, txn, table)
-        state.pending_upto = min(state.pending_upto, ids.hwm)
+        if not ids.cold:
+            state.pending_upto = min(state.pending_upto, ids.hwm)
     _signal_if_cold(work, table, lo)
 
 
