@@ -60,6 +60,12 @@ class TableName(NamedTuple):
     def database(self) -> DatabaseName:
         return DatabaseName(self.catalog, self.db)
 
+    @property
+    def in_default_catalog(self) -> bool:
+        """Whether `in_catalog` means this table: Hive's transaction tables, and the events about
+        them, name no catalog."""
+        return self.catalog == default_catalog()
+
 
 class _Names:
     """The process-wide settings of names."""

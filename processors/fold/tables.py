@@ -6,7 +6,7 @@ from processors.fold import truncations
 from processors.fold.deferred_events import defer, take_deferred
 from processors.fold.entries import Replaced, clear, put, replace
 from processors.fold.working_set import WorkingSet
-from processors.fold.write_ids import forget, note_write
+from processors.fold.write_ids import forget, note_write, signal_ids
 from state import keys, kv
 from state.entries import Entry
 from state.loads import Doubt
@@ -27,7 +27,7 @@ def create(work: WorkingSet, event: int, action: CreateTable) -> None:
         state.detailed = False
     state.loads.created(event)
     if action.table.managed and work.write_ids(name).cold:
-        work.signal(Scope(ScopeKind.WRITE_IDS, name), event)
+        signal_ids(work, name, event)
     note_write(work, name, state, event, action.table.write_id)
 
 
@@ -51,7 +51,7 @@ def change(work: WorkingSet, state: TableState, event: int, action: AlterTable) 
     if image.managed and not state.managed:
         # A converted table's write ids begin far above those of the transactions that convert it.
         forget(work, name, event, Cold.CONVERTED)
-        work.signal(Scope(ScopeKind.WRITE_IDS, name), event)
+        signal_ids(work, name, event)
     if not state.loads.may_include(event):
         state.describe(image)
     state.truncation = None

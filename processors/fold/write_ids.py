@@ -77,6 +77,13 @@ def note_write(
         state.pending_upto = max(state.pending_upto, ids.hwm)
 
 
+def signal_ids(work: WorkingSet, table: TableName, event: int) -> None:
+    """Asks for a load of write ids, unless no event would go on with what it brings: allocations
+    name no catalog."""
+    if table.in_default_catalog:
+        work.signal(Scope(ScopeKind.WRITE_IDS, table), event)
+
+
 def forget(work: WorkingSet, table: TableName, event: int, reason: Cold) -> None:
     """Makes a table's write ids unknown from this event on."""
     work.write_ids(table).forget(event, reason)
@@ -175,4 +182,4 @@ def _ids_in(pairs: Pairs | None, table: TableName) -> frozenset[int] | None:
 
 def _signal_if_cold(work: WorkingSet, table: TableName, event: int) -> None:
     if work.write_ids(table).cold:
-        work.signal(Scope(ScopeKind.WRITE_IDS, table), event)
+        signal_ids(work, table, event)

@@ -194,7 +194,7 @@ class _Moment:
         """
         name, applied = scope.name, reader.head.applied
         state = reader.state(name)
-        if state is None or not state.managed:
+        if state is None or not (state.managed and name.in_default_catalog):
             return
         ids = reader.write_ids(name)
         ours = ids.snapshot()

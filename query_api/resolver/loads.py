@@ -30,7 +30,10 @@ class Loads:
             return
         scope = scope_of(target)
         if facts.refused is None:
-            # The objects are known; only the write ids are not.
+            # The objects are known; only the write ids are not. Outside of the default catalog they
+            # stay unknown.
+            if not target.name.in_default_catalog:
+                return
             scope = Scope(ScopeKind.WRITE_IDS, target.name)
         now = self._clock()
         last = self._asked.get(scope)

@@ -67,6 +67,8 @@ def _look_at_table(
     if detail is not None:
         floor = max(state.loads.floor, state.statistics_floor, head.floor)
         return Facts(reached, Reason.COLD, detail, floor)
+    # Allocations name no catalog: those of the other catalogs never reach their tables.
+    with_ids = with_ids and target.name.in_default_catalog
     ids = reader.write_ids(target.name) if with_ids else None
     # Write ids that reflect later events than the objects may include writes that the objects lack.
     is_known = ids is not None and ids.reflects <= head.applied

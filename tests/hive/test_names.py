@@ -121,6 +121,8 @@ def test_names_without_a_catalog_are_of_the_default_one() -> None:
     try:
         assert str(parse_table_name("sales.orders")) == "spark.sales.orders"
         assert str(parse_table_name("hive.sales.orders")) == "hive.sales.orders"
+        assert parse_table_name("sales.orders").in_default_catalog
+        assert not parse_table_name("hive.sales.orders").in_default_catalog
     finally:
         set_default_catalog(DEFAULT_CATALOG)
 

@@ -12,7 +12,7 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
 
-from hive.names import TableName
+from hive.names import DEFAULT_CATALOG, TableName, set_default_catalog
 from hive.thrift.binary import replaced
 from hive.thrift.structs import TABLE
 from query_api.audit import AUDITS, Audited, Auditor, Rounds
@@ -68,6 +68,18 @@ def spoilt(shard: MemoryShard, key: bytes, data: bytes) -> Iterator[None]:
         shard.store.commit(txn, shard.position)
         if value is not before:
             yield
+
+
+def test_write_ids_are_compared_in_the_default_catalog_alone(small_world: World) -> None:
+    def compared() -> int:
+        return sum(audit.objects for audit in audited(small_world.url, small_world.shards))
+
+    in_default_catalog = compared()
+    set_default_catalog("spark")
+    try:
+        assert 0 < compared() < in_default_catalog
+    finally:
+        set_default_catalog(DEFAULT_CATALOG)
 
 
 def test_nothing_is_found_where_nothing_is_wrong(small_world: World) -> None:

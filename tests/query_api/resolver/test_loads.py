@@ -49,6 +49,16 @@ def test_where_the_table_is_known_only_its_write_ids_are_loaded() -> None:
     assert shards.asked == [(Scope(ScopeKind.WRITE_IDS, ORDERS), 5)]
 
 
+def test_no_load_brings_write_ids_of_tables_outside_of_the_default_catalog() -> None:
+    shards = MemoryShards()
+    elsewhere = Target(TargetKind.TABLE, table_name("spark", ORDERS.db, ORDERS.table))
+    loads = Loads(shards)
+    loads.ask(elsewhere, Facts(Position(0, 7), None, floor=5))
+    assert shards.asked == []
+    loads.ask(elsewhere, COLD)
+    assert shards.asked == [(Scope(ScopeKind.TABLE, elsewhere.name), 5)]
+
+
 def test_of_many_tables_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REMEMBERED", 2)
     shards = MemoryShards()

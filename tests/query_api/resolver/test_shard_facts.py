@@ -2,11 +2,15 @@
 
 import pytest
 
+from hive.names import table_name
 from hive.thrift.binary import encode
 from hive.thrift.constraints import PRIMARY_KEY
+from hive.write_ids.lists import write_id_list
 from query_api.facts import ANY_TABLE, Facts
 from query_api.positions import Position
 from query_api.reasons import Reason
+from query_api.requirement import Consistency, Requirement
+from query_api.resolver.decision import decide
 from query_api.resolver.shard_facts import look
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state.records import AnyRecord, LoadBegin, Pause, Scope, ScopeKind, SetLists
@@ -141,6 +145,24 @@ def test_a_drop_of_partitions_is_pending_while_ids_are_open() -> None:
 def test_unknown_write_ids_are_none() -> None:
     records = [change(1, CreateTable(table_image())), change(2, put("a", write_id=9))]
     assert facts(TABLE, *records).write_ids is None
+
+
+def test_write_ids_of_tables_outside_of_the_default_catalog_are_none() -> None:
+    elsewhere = table_name("spark", ORDERS.db, ORDERS.table)
+    partitions = partition_image("a", name=elsewhere), partition_image("b", name=elsewhere)
+    ids = WriteIdsImage(5, (), ())
+    loaded = load_table(10, *partitions, table=table_image(elsewhere), write_ids=ids)
+    # The allocation of the transaction that drops the partition names no catalog.
+    allocated = change(11, AllocateWriteIds(ORDERS, (106,), (6,)))
+    dropped = change(12, DropPartitions(elsewhere, (("a",),)))
+    records = [change(10, after=0), *loaded, allocated, dropped]
+    target = Target(TargetKind.PARTITIONS, elsewhere)
+    of_elsewhere = facts(target, *records)
+    assert (of_elsewhere.refused, of_elsewhere.managed) == (None, True)
+    requirement = Requirement(
+        Consistency.WRITE_IDS, False, write_ids=write_id_list(6, [6]), table_id=ORDERS_ID
+    )
+    assert decide(of_elsewhere, requirement, None).reason is Reason.COLD
 
 
 def test_lists_and_pauses_of_operators_are_obeyed() -> None:
