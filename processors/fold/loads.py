@@ -141,10 +141,13 @@ def _end_write_ids(
         # Writes before the load, such as a dropped partition, have left no write id.
         state.pending_upto = UNKNOWN_IDS
     if image is not None:
-        merge(work, name, state, image, record.lo, record.hi)
+        merge(work, name, image, record.lo, record.hi)
     alone = state.loads.open is None or state.ids_loads.open is None
     if ids.loading and alone:
         ids.end_load()
+    if not (ids.cold or ids.loading):
+        # By now the list has all ids that were open at any write, whichever load brought it.
+        state.pending_upto = min(state.pending_upto, ids.hwm)
 
 
 def _is_table(scope: Scope) -> bool:

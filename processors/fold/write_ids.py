@@ -106,9 +106,7 @@ def compare_open(work: WorkingSet, record: OpenTransactions) -> None:
         _signal_if_cold(work, table, record.at)
 
 
-def merge(
-    work: WorkingSet, table: TableName, state: TableState, image: WriteIdsImage, lo: int, hi: int
-) -> None:
+def merge(work: WorkingSet, table: TableName, image: WriteIdsImage, lo: int, hi: int) -> None:
     """Takes write ids from a load and applies what happened since it began."""
     ids = work.write_ids(table)
 
@@ -123,8 +121,6 @@ def merge(
         for txn, _ in image.open:
             if ids.id_of(txn) is not None:
                 _hold(work, txn, table)
-        if not ids.cold:
-            state.pending_upto = min(state.pending_upto, ids.hwm)
     _signal_if_cold(work, table, lo)
 
 

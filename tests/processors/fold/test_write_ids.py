@@ -1,8 +1,11 @@
 """Which writes count as pending, and which ends of transactions are known."""
 
+import pytest
+
 from hive.names import table_name
+from hive.write_ids import tracker
 from hive.write_ids.pages import Cold
-from state.records import LoadBegin, LoadEnd, LoadRows, Rows, ScopeKind
+from state.records import AnyRecord, LoadBegin, LoadEnd, LoadRows, Rows, ScopeKind
 from state.records.actions import (
     AllocateWriteIds,
     AlterTable,
@@ -39,6 +42,65 @@ def test_a_write_stays_pending_where_ids_turn_out_unknown_at_the_end_of_a_load()
     shard.fold(*whole(IDS, 12, write_ids=(both_open,)))
     assert is_pending(shard)
     shard.fold(change(13, CommitTxn(105, None)), change(14, CommitTxn(106, None)))
+    assert not is_pending(shard)
+
+
+OF_TABLE = LoadBegin(0, "table", SCOPE)
+OF_IDS = LoadBegin(0, "ids", IDS)
+
+
+def ended(begin: LoadBegin, lo: int, ids: WriteIdsImage, *, chunks: int = 1) -> list[AnyRecord]:
+    tables = (managed(),) if begin.scope == SCOPE else ()
+    rows = Rows(tables=tables, write_ids=(ids,))
+    return [
+        LoadRows(0, begin.load, begin.scope, lo, 0, rows),
+        LoadEnd(0, begin.load, begin.scope, lo, lo, chunks),
+    ]
+
+
+NO_OPEN = WriteIdsImage(5, (), ())
+LOADS: dict[str, tuple[AnyRecord, ...]] = {
+    "ids within a load of the table": (OF_TABLE, OF_IDS, *ended(OF_IDS, 10, NO_OPEN)),
+    "ids in one batch with the table": (OF_IDS, OF_TABLE, *ended(OF_IDS, 10, NO_OPEN)),
+    "the table alone": (OF_TABLE,),
+}
+
+
+@pytest.mark.parametrize("records", LOADS.values(), ids=LOADS)
+def test_after_a_load_of_a_table_later_ids_are_not_pending(records: tuple[AnyRecord, ...]) -> None:
+    shard = Shard()
+    shard.fold(change(10, after=0), *records, *ended(OF_TABLE, 10, NO_OPEN))
+    # These transactions have written nothing.
+    shard.fold(change(11, AllocateWriteIds(TABLE, (106, 107), (6, 7))))
+    assert shard.cold() is None
+    assert reader(shard).write_ids(TABLE).open_count == 2
+    assert not is_pending(shard)
+
+
+def test_a_load_that_more_facts_overtake_than_are_kept_leaves_no_write_pending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tracker, "JOURNAL_MAX", 1)
+    shard = Shard()
+    shard.fold(change(1, CreateTable(managed())), change(2, AllocateWriteIds(TABLE, (1,), (1,))))
+    shard.fold(OF_TABLE)
+    shard.fold(*(change(1 + id_, AllocateWriteIds(TABLE, (id_,), (id_,))) for id_ in (2, 3)))
+    shard.fold(*ended(OF_TABLE, 2, WriteIdsImage(1, ((1, 1),), ())))
+    # What was written before the load may be of any transaction that was open then.
+    assert is_pending(shard)
+    shard.fold(*(change(4 + id_, CommitTxn(id_, None)) for id_ in (1, 2, 3)))
+    shard.fold(change(8, AllocateWriteIds(TABLE, (4,), (4,))))
+    assert not is_pending(shard)
+
+
+def test_a_write_within_a_void_load_of_ids_is_pending_while_what_was_open_is() -> None:
+    shard = Shard()
+    shard.fold(change(1, CreateTable(managed())), change(2, AllocateWriteIds(TABLE, (1,), (1,))))
+    shard.fold(OF_IDS, change(3, DropPartitions(TABLE, (("a",),))))
+    shard.fold(*ended(OF_IDS, 2, WriteIdsImage(1, ((1, 1),), ()), chunks=2))
+    assert is_pending(shard)
+    allocated = change(4, AllocateWriteIds(TABLE, (2,), (2,)))
+    shard.fold(allocated, change(5, CommitTxn(1, None)))
     assert not is_pending(shard)
 
 
