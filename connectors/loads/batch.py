@@ -6,9 +6,9 @@ deleted between the two. The snapshot holds exactly the effects of the events up
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, select, tuple_
+from sqlalchemy import CompoundSelect, Engine, Select, func, null, select, tuple_, union_all
 from sqlalchemy.exc import SQLAlchemyError
 
 from connectors.loads import images
@@ -88,12 +88,16 @@ def load(
     """Loads scopes, all of them different; `loaded` is called with the number of partitions of each
     page. The loads end when the gate lets them.
 
-    When it fails, the loads that it began never end, and their scopes stay cold until the next
-    load.
+    Scopes of remote databases are left out. When it fails, the loads that it began never end, and
+    their scopes stay cold until the next load.
     """
     assert len(set(scopes)) == len(scopes)
-    _look_up(database, scopes)
-    loads = {scope: Load(sink, epoch, uuid.uuid4().hex[:16], scope) for scope in scopes}
+    elsewhere = _look_up(database, scopes)
+    loads = {
+        scope: Load(sink, epoch, uuid.uuid4().hex[:16], scope)
+        for scope in scopes
+        if scope.name.database not in elsewhere
+    }
     for load in loads.values():
         load.begin()
     sink.flush()
@@ -124,18 +128,30 @@ def read(
     return here
 
 
-def _look_up(database: Database, scopes: Iterable[Scope]) -> None:
+def _look_up(database: Database, scopes: Iterable[Scope]) -> set[DatabaseName]:
     """Has the database look up the names, so that those which it can't even compare are refused
-    before anything is written about them.
+    before anything is written about them. Returns the remote databases, in the same statement.
     """
     schema = metadata(database.version).tables
     tbls, dbs = schema["TBLS"], schema["DBS"]
     names = sorted({scope.name for scope in scopes})
     columns = tuple_(dbs.c.CTLG_NAME, dbs.c.NAME, tbls.c.TBL_NAME)
     joined = tbls.join(dbs, tbls.c.DB_ID == dbs.c.DB_ID)
-    statement = select(tbls.c.TBL_ID).select_from(joined).where(columns.in_(names))
+    database_columns, databases = (dbs.c.CTLG_NAME, dbs.c.NAME), _databases_of(scopes)
+    tables = select(*database_columns, tbls.c.TBL_ID).select_from(joined).where(columns.in_(names))
+    statement: Select[Any] | CompoundSelect[Any] = tables
+    if databases and "TYPE" in dbs.c:
+        is_remote = func.upper(dbs.c.TYPE) == "REMOTE"
+        is_wanted = tuple_(*database_columns).in_(databases)
+        remote = select(*database_columns, null()).where(is_remote, is_wanted)
+        statement = union_all(tables, remote)
     with connect_for_one_statement(database.engine) as connection:
-        connection.execute(statement).all()
+        rows = connection.execute(statement).all()
+    return {
+        DatabaseName(catalog.lower(), db.lower())
+        for catalog, db, table_id in rows
+        if table_id is None
+    }
 
 
 def read_table_alone(snapshot: DatabaseSnapshot, load: Load) -> None:
@@ -162,17 +178,22 @@ def read_stretch(
 
 
 def _remote(snapshot: DatabaseSnapshot, scopes: Iterable[Scope]) -> set[DatabaseName]:
-    """The remote databases: their tables are in another metastore, so their loads never end."""
-    names = {(scope.name.catalog, scope.name.db) for scope in scopes if scope.name.db}
+    """The remote databases: their tables are in another metastore. Loads of those that have become
+    remote since they were looked up never end."""
+    names = _databases_of(scopes)
     if not names:
         return set()
     dbs = snapshot.tables["DBS"].c
     if "TYPE" not in dbs:
         return set()
     databases = read_databases(
-        snapshot, dbs.TYPE != "NATIVE", tuple_(dbs.CTLG_NAME, dbs.NAME).in_(sorted(names))
+        snapshot, dbs.TYPE != "NATIVE", tuple_(dbs.CTLG_NAME, dbs.NAME).in_(names)
     )
     return {database.name for database in databases if database.remote}
+
+
+def _databases_of(scopes: Iterable[Scope]) -> list[tuple[str, str]]:
+    return sorted({(scope.name.catalog, scope.name.db) for scope in scopes if scope.name.db})
 
 
 def _read(

@@ -77,6 +77,10 @@ class WriteIdView:
             return id_
         return None
 
+    def open_txns(self) -> Iterator[int]:
+        """The transactions of the open ids."""
+        return (txn for _, txn, _ in self._open())
+
     def id_of(self, txn: int) -> int | None:
         """The open id of a transaction, which has at most one in a table."""
         page = self._reader.get(page_key(TXN, txn // IDS_A_PAGE))

@@ -13,7 +13,7 @@ from state.tables import UNKNOWN_IDS, TableState
 
 ENDED_MAX = 100_000
 """How many ends of transactions are kept for open loads. If a load needs more, some ids stay open
-though their transactions have ended, which costs hits until the next load."""
+though their transactions have ended, which costs hits until open transactions are compared."""
 PENDING_MAX = 10_000
 """The most pending writes of a table; with more, it waits for all of its open ids."""
 
@@ -118,9 +118,9 @@ def merge(work: WorkingSet, table: TableName, image: WriteIdsImage, lo: int, hi:
         return Ended(end.event, end.committed, _ids_in(end.pairs, table))
 
     if ids.merge(Loaded(lo, hi, image.high, image.open, image.aborted), ended):
-        for txn, _ in image.open:
-            if ids.id_of(txn) is not None:
-                _hold(work, txn, table)
+        # Also those whose end wasn't kept: `compare_open` must find them.
+        for txn in ids.open_txns():
+            _hold(work, txn, table)
     _signal_if_cold(work, table, lo)
 
 
@@ -157,9 +157,21 @@ def _keep_end(
     committed: bool,
     pairs: Pairs | None,
 ) -> None:
-    if work.head.ended_count < ENDED_MAX:
-        work.head.ended_count += 1
-        work.txn.put(keys.ended_txn(txn), _encode(EndedTxn(event, committed, pairs)))
+    work.head.ended_count += 1
+    work.txn.put(keys.ended_txn(txn), _encode(EndedTxn(event, committed, pairs)))
+    if work.head.ended_count > ENDED_MAX:
+        _drop_older_ends(work)
+
+
+def _drop_older_ends(work: WorkingSet) -> None:
+    """Drops the older half: what a load that never ends leaves mustn't keep out newer ends."""
+    ends = sorted(
+        (_decode_ended(value).event, key) for key, value in kv.scan_prefix(work.txn, keys.ENDED_TXN)
+    )
+    dropped_count = (len(ends) + 1) // 2
+    for _, key in ends[:dropped_count]:
+        work.txn.delete(key)
+    work.head.ended_count = len(ends) - dropped_count
 
 
 def _hold(work: WorkingSet, txn: int, table: TableName) -> None:

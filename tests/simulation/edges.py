@@ -89,7 +89,7 @@ class Surroundings:
             (processors.shard, "set_aside", stores.set_aside),
             (processors.bulk_replay, "give_back_freed_memory", lambda: None),
             (batch, "find_database", lambda _: batch.Database(database, Version.V4_1)),
-            (batch, "_look_up", lambda *_: self.database.query(lambda now: now)),
+            (batch, "_look_up", lambda *_: self.database.query(lambda _: set())),
             (batch, "open_snapshot", database_reads.open_snapshot),
             (batch, "read", database_reads.read_loads),
             (batch, "uuid", SimpleNamespace(uuid4=self._id)),

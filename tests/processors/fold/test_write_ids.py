@@ -4,8 +4,19 @@ import pytest
 
 from hive.names import table_name
 from hive.write_ids import tracker
+from hive.write_ids.lists import write_id_list
 from hive.write_ids.pages import Cold
-from state.records import AnyRecord, LoadBegin, LoadEnd, LoadRows, Rows, ScopeKind
+from processors.fold import write_ids
+from state.records import (
+    AnyRecord,
+    LoadBegin,
+    LoadEnd,
+    LoadRows,
+    OpenTransactions,
+    Rows,
+    Scope,
+    ScopeKind,
+)
 from state.records.actions import (
     AllocateWriteIds,
     AlterTable,
@@ -102,6 +113,31 @@ def test_a_write_within_a_void_load_of_ids_is_pending_while_what_was_open_is() -
     allocated = change(4, AllocateWriteIds(TABLE, (2,), (2,)))
     shard.fold(allocated, change(5, CommitTxn(1, None)))
     assert not is_pending(shard)
+
+
+def test_a_load_that_never_ends_keeps_no_newer_ends_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write_ids, "ENDED_MAX", 2)
+    shard = Shard()
+    shard.fold(change(1, CreateTable(managed())))
+    shard.fold(LoadBegin(0, "elsewhere", Scope(ScopeKind.TABLE, TABLE._replace(table="other"))))
+    shard.fold(*(change(event, CommitTxn(event, None)) for event in range(2, 9)))
+    assert shard.head.ended_count <= 2
+    shard.fold(OF_IDS, change(9, AllocateWriteIds(TABLE, (100,), (1,))))
+    shard.fold(change(10, CommitTxn(100, None)), *ended(OF_IDS, 8, WriteIdsImage(0, (), ())))
+    assert reader(shard).write_ids(TABLE).snapshot() == write_id_list(1)
+
+
+def test_an_id_that_came_during_a_load_and_whose_end_was_not_kept_is_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(write_ids, "ENDED_MAX", 0)
+    shard = Shard()
+    shard.fold(change(1, CreateTable(managed())), OF_IDS)
+    shard.fold(change(2, AllocateWriteIds(TABLE, (100,), (1,))), change(3, CommitTxn(100, None)))
+    shard.fold(*ended(OF_IDS, 1, WriteIdsImage(0, (), ())))
+    assert reader(shard).write_ids(TABLE).snapshot() == write_id_list(1, [1])
+    assert shard.fold(OpenTransactions(0, 3, ())) == [IDS]
+    assert reader(shard).write_ids(TABLE).cold is Cold.HIDDEN_ABORT
 
 
 def test_no_load_of_write_ids_is_asked_for_outside_of_the_default_catalog() -> None:

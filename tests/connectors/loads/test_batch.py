@@ -1,0 +1,62 @@
+"""Which loads a batch begins and ends."""
+
+from collections.abc import Callable
+
+import pytest
+
+from connectors.loads import batch
+from connectors.loads.batch import Database
+from hive.names import DatabaseName, table_name
+from hive.schema import Version, create
+from metatide.stack.database import make_engine
+from state.records import (
+    AnyRecord,
+    LoadBegin,
+    LoadEnd,
+    Scope,
+    ScopeKind,
+    databases_scope,
+    names_scope,
+)
+from tests.hive.reader.test_statistics import add
+
+
+class Sink:
+    """Keeps what is sent."""
+
+    shards = 1
+
+    def __init__(self) -> None:
+        self.records: list[AnyRecord] = []
+
+    def send(self, _shard: int, record: AnyRecord) -> None:
+        self.records.append(record)
+
+    def flush(self) -> None:
+        pass
+
+
+def scopes_of(db: str) -> set[Scope]:
+    table = table_name(None, db, "t")
+    names = names_scope(DatabaseName("hive", db))
+    return {names, Scope(ScopeKind.TABLE, table), Scope(ScopeKind.WRITE_IDS, table)}
+
+
+@pytest.mark.parametrize("type_", ["REMOTE", "remote"])
+def test_no_load_of_a_remote_database_begins(type_: str, new_database: Callable[[], str]) -> None:
+    engine, version = make_engine(new_database()), Version.V4_1
+    create(engine, version)
+    for id_, (name, kind) in enumerate({"here": "NATIVE", "there": type_}.items()):
+        columns = {"DB_ID": id_, "NAME": name, "TYPE": kind, "CTLG_NAME": "hive"}
+        add(engine, version, "DBS", **columns, DB_LOCATION_URI=f"/{name}")
+    sink = Sink()
+    local, remote = scopes_of("here"), scopes_of("there")
+    catalog = databases_scope("hive")
+    batch.load(Database(engine, version), sink, 0, [*remote, *local, catalog])
+    local.add(catalog)
+    assert {record.scope for record in sink.records if isinstance(record, LoadBegin)} == local
+    assert {record.scope for record in sink.records if isinstance(record, LoadEnd)} == local
+    sink.records.clear()
+    batch.load(Database(engine, version), sink, 0, list(remote))
+    assert sink.records == []
+    engine.dispose()
