@@ -95,15 +95,19 @@ def compare_open(work: WorkingSet, record: OpenTransactions) -> None:
     if record.at > work.head.applied:
         return
     open_txns = frozenset(record.txns)
-    hidden: set[TableName] = set()
-    for key, value in kv.scan_prefix(work.txn, keys.TXN):
-        if keys.txn_of(key) not in open_txns:
-            hidden.update(_decode_tables(value))
-    for table in sorted(hidden):
+    hidden = {
+        txn: _decode_tables(value)
+        for key, value in kv.scan_prefix(work.txn, keys.TXN)
+        if (txn := keys.txn_of(key)) not in open_txns
+    }
+    for table in sorted({table for tables in hidden.values() for table in tables}):
         if work.table(table) is None:
             continue
         work.write_ids(table).expect_open(record.at, open_txns)
         _signal_if_cold(work, table, record.at)
+    for txn, tables in hidden.items():
+        if not any(_may_hold(work, txn, table) for table in tables):
+            work.txn.delete(keys.txn(txn))
 
 
 def merge(work: WorkingSet, table: TableName, image: WriteIdsImage, lo: int, hi: int) -> None:
@@ -172,6 +176,14 @@ def _drop_older_ends(work: WorkingSet) -> None:
     for _, key in ends[:dropped_count]:
         work.txn.delete(key)
     work.head.ended_count = len(ends) - dropped_count
+
+
+def _may_hold(work: WorkingSet, txn: int, table: TableName) -> bool:
+    """Whether a transaction has an open id in a table, or the end of a load may show one."""
+    if work.table(table) is None:
+        return False
+    ids = work.write_ids(table)
+    return ids.loading or ids.id_of(txn) is not None
 
 
 def _hold(work: WorkingSet, txn: int, table: TableName) -> None:

@@ -7,6 +7,7 @@ from hive.write_ids import tracker
 from hive.write_ids.lists import write_id_list
 from hive.write_ids.pages import Cold
 from processors.fold import write_ids
+from state import keys, kv
 from state.records import (
     AnyRecord,
     LoadBegin,
@@ -23,6 +24,7 @@ from state.records.actions import (
     CommitTxn,
     CreateTable,
     DropPartitions,
+    DropTable,
 )
 from state.records.objects import PartitionImage, TableImage, WriteIdsImage
 from tests.processors.fold.test_rare_cases import IDS, managed, reader, whole
@@ -138,6 +140,29 @@ def test_an_id_that_came_during_a_load_and_whose_end_was_not_kept_is_compared(
     assert reader(shard).write_ids(TABLE).snapshot() == write_id_list(1, [1])
     assert shard.fold(OpenTransactions(0, 3, ())) == [IDS]
     assert reader(shard).write_ids(TABLE).cold is Cold.HIDDEN_ABORT
+
+
+def held(shard: Shard) -> list[int]:
+    """The transactions that hold write ids."""
+    return [keys.txn_of(key) for key, _ in kv.scan_prefix(shard.store.snapshot(), keys.TXN)]
+
+
+def test_transactions_that_ended_without_an_event_are_forgotten_at_last() -> None:
+    shard = Shard()
+    shard.fold(change(1, CreateTable(managed())), change(2, AllocateWriteIds(TABLE, (1,), (1,))))
+    shard.fold(change(3, AllocateWriteIds(TABLE, (2, 3), (2, 3))), OF_IDS)
+    # While a load is open, nobody knows what its rows say of the transaction.
+    shard.fold(OpenTransactions(0, 3, (2,)))
+    assert held(shard) == [1, 2, 3]
+    # Nor was it open, or not, at an event before its first id.
+    both_open = WriteIdsImage(3, ((2, 2), (3, 3)), (1,))
+    shard.fold(*ended(OF_IDS, 3, both_open), OpenTransactions(0, 2, (2,)))
+    assert held(shard) == [2, 3]
+    assert shard.fold(OpenTransactions(0, 3, (2,))) == [IDS]
+    assert held(shard) == [2]
+    # With the table goes the transaction's last id.
+    shard.fold(change(4, DropTable(TABLE)), OpenTransactions(0, 4, ()))
+    assert held(shard) == []
 
 
 def test_no_load_of_write_ids_is_asked_for_outside_of_the_default_catalog() -> None:
