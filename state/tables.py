@@ -65,7 +65,8 @@ class TableState(msgspec.Struct, array_like=True):
     """The last event whose effects on statistics can't be known."""
     statistics_doubt: Doubt = Doubt.NONE
     pending: list[int] = []
-    """The write ids of folded writes, sorted; a write is pending while its id is open."""
+    """The write ids of folded writes, sorted; a write is pending while its id is open. Ended ones
+    are dropped at times."""
     pending_upto: int = 0
     """The highest write id when a write without an id was folded, which is pending while any id up
     to this one is open."""
@@ -115,11 +116,17 @@ class TableState(msgspec.Struct, array_like=True):
         names = [other for other in self.former_names if other.name != former.name]
         self.former_names = [*names, former][-FORMER_NAMES_MAX:]
 
-    def await_id(self, write_id: int) -> None:
-        """Notes a write with this id."""
+    def await_id(self, write_id: int) -> bool:
+        """Notes a write with this id; returns whether it is the first one."""
         at = bisect_left(self.pending, write_id)
-        if at == len(self.pending) or self.pending[at] != write_id:
-            self.pending.insert(at, write_id)
+        if at < len(self.pending) and self.pending[at] == write_id:
+            return False
+        self.pending.insert(at, write_id)
+        return True
+
+    def drop_ended(self, ids: WriteIdView) -> None:
+        """Drops the ids that are no longer open in a known list."""
+        self.pending = list(filter(ids.is_open, self.pending))
 
     def is_pending(self, ids: WriteIdView) -> bool:
         """Whether a folded write has yet to commit or abort."""

@@ -148,6 +148,7 @@ def _end_write_ids(
     if not (ids.cold or ids.loading):
         # By now the list has all ids that were open at any write, whichever load brought it.
         state.pending_upto = min(state.pending_upto, ids.hwm)
+        state.drop_ended(ids)
 
 
 def _is_table(scope: Scope) -> bool:

@@ -16,6 +16,8 @@ ENDED_MAX = 100_000
 though their transactions have ended, which costs hits until open transactions are compared."""
 PENDING_MAX = 10_000
 """The most pending writes of a table; with more, it waits for all of its open ids."""
+PENDING_CHECKED = 64
+"""After so many further ids of writes it is seen which of them are still open."""
 
 
 Pairs = tuple[tuple[str, int], ...]
@@ -65,7 +67,10 @@ def note_write(
         was_cold = ids.cold
         ids.see(event, write_id)
         if ids.cold or ids.loading or ids.is_open(write_id):
-            state.await_id(write_id)
+            is_first = state.await_id(write_id)
+            is_due = is_first and len(state.pending) % PENDING_CHECKED == 0
+            if is_due and not (ids.cold or ids.loading):
+                state.drop_ended(ids)
             if len(state.pending) > PENDING_MAX:
                 state.pending_upto = max(state.pending_upto, state.pending[-1])
                 state.pending = []

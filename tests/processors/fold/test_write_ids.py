@@ -27,7 +27,7 @@ from state.records.actions import (
     DropTable,
 )
 from state.records.objects import PartitionImage, TableImage, WriteIdsImage
-from tests.processors.fold.test_rare_cases import IDS, managed, reader, whole
+from tests.processors.fold.test_rare_cases import IDS, managed, reader, whole, written
 from tests.processors.fold.test_shard import SCOPE, TABLE, Shard, change
 
 
@@ -140,6 +140,33 @@ def test_an_id_that_came_during_a_load_and_whose_end_was_not_kept_is_compared(
     assert reader(shard).write_ids(TABLE).snapshot() == write_id_list(1, [1])
     assert shard.fold(OpenTransactions(0, 3, ())) == [IDS]
     assert reader(shard).write_ids(TABLE).cold is Cold.HIDDEN_ABORT
+
+
+def test_writes_that_have_ended_are_forgotten_at_times() -> None:
+    shard = Shard()
+    shard.fold(change(1, CreateTable(managed())), change(2, AllocateWriteIds(TABLE, (1,), (1,))))
+    shard.fold(change(3, written(1)))
+    for id_ in range(2, 200):
+        allocated = change(4 * id_, AllocateWriteIds(TABLE, (id_,), (id_,)), after=4 * id_ - 5)
+        write, commit = written(id_, str(id_)), CommitTxn(id_, None)
+        shard.fold(allocated, change(4 * id_ + 1, write), change(4 * id_ + 2, commit))
+        state = shard.state()
+        assert state is not None
+        assert state.pending[0] == 1
+        assert len(state.pending) < write_ids.PENDING_CHECKED
+        assert is_pending(shard)
+    shard.fold(change(900, CommitTxn(1, None), after=4 * 199 + 2))
+    assert not is_pending(shard)
+
+
+def test_writes_that_had_ended_before_a_load_are_forgotten_at_its_end() -> None:
+    shard = Shard()
+    shard.fold(change(10, after=0), change(11, written(4)), change(12, written(5)))
+    shard.fold(OF_IDS, *ended(OF_IDS, 12, WriteIdsImage(5, ((105, 5),), ())))
+    state = shard.state()
+    assert state is not None
+    assert state.pending == [5]
+    assert is_pending(shard)
 
 
 def held(shard: Shard) -> list[int]:
