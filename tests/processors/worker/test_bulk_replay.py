@@ -65,10 +65,10 @@ async def test_a_store_that_lacks_deleted_records_gives_way_to_a_newer_image(
     writer = TopicWriter(topic)
     writer.write(0, [encode(Change(0, event, event + 1)) for event in range(3)])
     writer.flush()
-    asked: list[tuple[int, int]] = []
+    questions: list[tuple[int, int]] = []
 
     def has_newer_image(offset: int, end: int) -> bool:
-        asked.append((offset, end))
+        questions.append((offset, end))
         return is_newer
 
     bulk, identity = Bulk(topic), shard_identity(topic, 0)
@@ -83,6 +83,6 @@ async def test_a_store_that_lacks_deleted_records_gives_way_to_a_newer_image(
         else:
             assert await catch_up()
             assert store.position.offset == 3
-    assert asked == [(1, 3)]
+    assert questions == [(1, 3)]
     bulk.close()
     delete_topic(kafka_broker, topic.name)

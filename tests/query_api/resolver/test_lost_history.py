@@ -103,12 +103,12 @@ async def test_a_lost_event_that_is_applied_while_a_read_waits_for_another_is_no
 ) -> None:
     shard = MemoryShard(*load_table(1, table=table_image(managed=False)), change(1), change(2))
     backend = Backend(MemoryShards(shard), Restored(3))
-    asked = asyncio.create_task(
+    answer = asyncio.create_task(
         backend.resolver.cached(GetTable(ORDERS), Requirement(max_wait_ms=10_000))
     )
     await asyncio.sleep(0.05)
     await shard.move(Change(0, 2, 3, mark=mark))
-    outcome = await asked
+    outcome = await answer
     assert (outcome.reason if isinstance(outcome, Miss) else None) is reason
     # What was read before the shard went on may be what the database has lost since.
     assert not backend.resolver.is_rewound(0)
