@@ -141,7 +141,8 @@ class Connector:
                 session.close()
 
     def _resume(self) -> tails.Tails:
-        publisher.fence(self._topic)
+        positions = self._tails()
+        publisher.fence(self._topic, max(positions.epoch, positions.trace))
         positions = self._tails()
         lost = max(self._requested_epoch(), positions.trace)
         if is_later(lost, positions.epoch):

@@ -184,13 +184,14 @@ class Publisher:
         self._sent_bytes += len(value)
 
 
-def fence(topic: Topic) -> None:
-    """Returns when all that brokers have taken before is visible.
+def fence(topic: Topic, epoch: int) -> None:
+    """Returns when all that brokers have taken before is visible. `epoch` is the latest of any
+    record: if others are deleted, this one is still a trace of it.
 
     A record of a connector that has ended may be there while a replica lags. Brokers acknowledge a
     record only once it is visible with all before it.
     """
-    write_now(topic, FENCE, RecordHeaders(RecordKind.CONTROL, 0), range(topic.shards))
+    write_now(topic, FENCE, RecordHeaders(RecordKind.CONTROL, epoch), range(topic.shards))
 
 
 def reset(topic: Topic, epoch: int, last: LastEvent, shards: Sequence[int]) -> None:

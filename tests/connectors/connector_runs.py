@@ -48,6 +48,11 @@ def new_topic(broker: str, shards: int = 4) -> Topic:
 
 def read(topic: Topic) -> list[Message]:
     """The whole topic, shard by shard, without the records by which sessions begin."""
+    return [message for message in read_all(topic) if message.record != FENCE]
+
+
+def read_all(topic: Topic) -> list[Message]:
+    """The whole topic, shard by shard."""
     bounds = topic_bounds(topic)
     messages: list[Message] = []
     consumer = assigned_consumer(topic)
@@ -70,7 +75,7 @@ def read(topic: Topic) -> list[Message]:
                     done = offset >= end - 1
     finally:
         consumer.close()
-    return [message for message in messages if message.record != FENCE]
+    return messages
 
 
 def changes(messages: list[Message], shard: int) -> list[Change]:

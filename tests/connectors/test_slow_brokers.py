@@ -60,8 +60,8 @@ def test_what_is_visible_once_brokers_take_other_records_is_compared(
     """They had taken it from a connector that ended, and their followers lagged."""
     fence, appeared = publisher.fence, iter([partial(publish, topic, 2, b"lost")])
 
-    def fence_and_appear(topic: Topic) -> None:
-        fence(topic)
+    def fence_and_appear(topic: Topic, epoch: int) -> None:
+        fence(topic, epoch)
         for appear in appeared:
             appear()
 

@@ -7,7 +7,7 @@ from metatide.stack.database import make_engine
 from processors.traced_applier import TracedApplier
 from state.records import encode
 from state.store import MemoryStore
-from tests.connectors.connector_runs import Log, connecting, new_topic, read
+from tests.connectors.connector_runs import Log, connecting, new_topic, read_all
 from tests.support.spans import Spans, said, trace_ids, tree
 
 
@@ -22,7 +22,7 @@ def test_row_publication_and_fold_of_an_event_are_linked_by_its_id(
         running.until_position(2)
         published = connector.take()
     applier = TracedApplier(MemoryStore(), worker.tracing, topic.name, 0)
-    for message in read(topic):
+    for message in read_all(topic):
         applier.add(message.offset, encode(message.record))
     assert not worker.take(), "nobody can read it yet"
     applier.commit()
