@@ -111,7 +111,10 @@ class Connector:
         signals.create(self._topic)
         topic_admin.create(self._topic)
         while self._going_on():
-            resumed = self._resume()
+            try:
+                resumed = self._resume()
+            except Stopped:
+                return
             session = PublishSession(
                 self._source,
                 self._topic,
@@ -141,8 +144,10 @@ class Connector:
                 session.close()
 
     def _resume(self) -> tails.Tails:
+        # Each attempt writes records that are kept, so the database must be there.
+        self._source.bounds(0)
         positions = self._tails()
-        publisher.fence(self._topic, max(positions.epoch, positions.trace))
+        publisher.fence(self._topic, max(positions.epoch, positions.trace), self._going_on)
         positions = self._tails()
         lost = max(self._requested_epoch(), positions.trace)
         if is_later(lost, positions.epoch):

@@ -13,7 +13,7 @@ from connectors.sender import Sender
 from connectors.source import OpenTxns
 from connectors.tails import Tails
 from hive.events.row import NotificationRow
-from state.records import AnyRecord, Change, OpenTransactions, Reset, encode
+from state.records import AnyRecord, Change, OpenTransactions, Pause, Reset, encode
 from state.records.actions import AnyAction, DropPartitions, PutPartitions
 from state.records.parts import split
 from state.topic import Topic
@@ -23,8 +23,8 @@ VALUE_BYTES_MAX = RECORD_BYTES_MAX - 64 * 1024
 """The largest value: headers and framing take the rest of a record."""
 LETTER_CHARS_MAX = 2 * 1024 * 1024
 """The most characters of a dead letter, which fit even if JSON needs six bytes for each."""
-FENCE: Final = Change(0, 0, 0)
-"""A record that changes nothing, whatever the epoch and position of its shard."""
+FENCE: Final = Pause(0, 0, paused=False)
+"""A record that changes nothing, whatever the epoch of its shard: no pause has a lower version."""
 _NEVER_CUT_ACTIONS_MAX = 16
 _CUT = (PutPartitions, DropPartitions)
 
@@ -184,14 +184,15 @@ class Publisher:
         self._sent_bytes += len(value)
 
 
-def fence(topic: Topic, epoch: int) -> None:
+def fence(topic: Topic, epoch: int, going_on: Callable[[], bool]) -> None:
     """Returns when all that brokers have taken before is visible. `epoch` is the latest of any
     record: if others are deleted, this one is still a trace of it.
 
     A record of a connector that has ended may be there while a replica lags. Brokers acknowledge a
     record only once it is visible with all before it.
     """
-    write_now(topic, FENCE, RecordHeaders(RecordKind.CONTROL, epoch), range(topic.shards))
+    head = RecordHeaders(RecordKind.CONTROL, epoch)
+    write_now(topic, FENCE, head, range(topic.shards), going_on)
 
 
 def reset(topic: Topic, epoch: int, last: LastEvent, shards: Sequence[int]) -> None:
@@ -204,10 +205,16 @@ def reset(topic: Topic, epoch: int, last: LastEvent, shards: Sequence[int]) -> N
     write_now(topic, Reset(epoch, last.event_id, last.mark), head, shards)
 
 
-def write_now(topic: Topic, record: AnyRecord, head: RecordHeaders, shards: Sequence[int]) -> None:
+def write_now(
+    topic: Topic,
+    record: AnyRecord,
+    head: RecordHeaders,
+    shards: Sequence[int],
+    going_on: Callable[[], bool] = lambda: True,
+) -> None:
     """Writes one record to each of these shards and returns when the brokers have them."""
     value, written = encode(record), headers.write(head)
-    sender = Sender(topic)
+    sender = Sender(topic, going_on)
     try:
         for shard in shards:
             sender.send(topic.name, shard, value, written)

@@ -30,11 +30,18 @@ class Tail:
     """The latest epoch of any record, though it says nothing of the position."""
     published: set[PublishedEvent] = field(default_factory=set)
     """The events of this epoch whose hashes are known."""
+    telling: int = 0
+    """The number of records seen that tell what was published or loaded."""
     _reset: bool = field(default=False, repr=False)
 
     @property
     def found(self) -> bool:
         return self.epoch >= 0
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the position is found, and enough that was published to compare it."""
+        return self.found and self.telling >= WINDOW_RECORDS // 2
 
     def see(self, head: RecordHeaders | None) -> None:
         """Takes note of a record; records come in the order of the topic.
@@ -46,6 +53,7 @@ class Tail:
         """
         if head is None:
             return
+        self.telling += head.kind is not RecordKind.CONTROL
         if follows(head.epoch, self.trace):
             self.trace = head.epoch
         if head.kind is RecordKind.LOAD:
@@ -115,12 +123,14 @@ def find(topic: Topic, doubtful_from: Sequence[int] | None = None) -> Tails:
             starts = {
                 shard: max(bounds[shard].first, ends[shard] - windows[shard]) for shard in missing
             }
+            for shard in missing:
+                tails[shard].telling = 0
             for message in reader.read(starts, ends):
                 tails[message.partition()].see(headers.read(message.headers()))
             missing = {
                 shard
                 for shard in missing
-                if not tails[shard].found and starts[shard] > bounds[shard].first
+                if not tails[shard].is_enough and starts[shard] > bounds[shard].first
             }
             windows = {shard: _GROWTH * window for shard, window in windows.items()}
     return _together(tails, ends)

@@ -34,7 +34,7 @@ from processors.waiters import Waiters
 from state.image import Images, Manifest
 from state.store import Commits, MemoryBudget, Position, Store, StoreSnapshot, set_aside
 from state.store.families import SHARD_FAMILIES, shard_identity
-from state.topic import Topic
+from state.topic import Bounds, Topic
 
 SLICE_S: Final = 0.005
 ARRIVED_RECORDS_MAX: Final = 20_000
@@ -121,8 +121,8 @@ class Shard:
         self._epoch = 0
         self._flushed = Position()
         self._unflushed: MetatideError | None = None
-        self._has_tried_newer = False
-        """Whether an image that is newer than the store was looked for."""
+        self._unusable: set[str] = set()
+        """The names of images of which no store could be made."""
 
     @property
     def position(self) -> Position:
@@ -240,32 +240,44 @@ class Shard:
         return manifest
 
     def _has_newer_image(self, offset: int, end: int) -> bool:
-        """Whether an image beyond this offset can be restored. It is tried once: one that no store
-        can be made of would be tried without end."""
-        if self._has_tried_newer:
-            return False
-        self._has_tried_newer = True
-        restored = self._restored(end)
-        shutil.rmtree(self._around.directory.new(self.number), ignore_errors=True)
-        return restored is not None and restored.position.offset > offset
-
-    def _restored(self, end: int) -> Manifest | None:
-        """The newest good image of what the topic has up to its end, restored beside the store."""
-        around = self._around
+        """Whether a good image is beyond this offset. One of which no store can be made is tried
+        once."""
+        around, identity = self._around, shard_identity(self._around.topic, self.number)
         if around.images is None:
-            return None
-        identity, new = shard_identity(around.topic, self.number), around.directory.new(self.number)
-        try:
-            return around.images.restore_newest(identity, new, offset_max=end)
-        except OSError as error:
-            log.warning("images can't be read now", shard=self.number, error=str(error))
-            return None
+            return False
+        newer = {
+            manifest.name
+            for manifest in around.images.of(identity)
+            if offset < manifest.position.offset <= end
+        }
+        if newer <= self._unusable:
+            return False
+        new = around.directory.new(self.number)
+        restored = around.images.restore_newest(identity, new, offset_max=end)
+        shutil.rmtree(new, ignore_errors=True)
+        if restored is not None and restored.name in newer:
+            return True
+        self._unusable |= newer
+        return False
 
-    def _restore(self, end: int) -> None:
-        """Begins from the newest good image, or else from the start of the topic."""
-        restored = self._restored(end)
+    def _restore(self, images: Images, bounds: Bounds) -> None:
+        """Begins from the newest good image of what the topic has up to its end, or else from the
+        start of the topic."""
+        directory = self._around.directory
+        try:
+            restored = images.restore_newest(
+                shard_identity(self._around.topic, self.number),
+                directory.new(self.number),
+                offset_max=bounds.end,
+            )
+        except OSError as error:
+            if bounds.first > 0:
+                # The start of the topic was deleted: only an image has what it held.
+                raise
+            log.warning("images can't be read now", shard=self.number, error=str(error))
+            return
         if restored is not None:
-            self._around.directory.swap_in(self.number)
+            directory.swap_in(self.number)
             log.info(
                 "an image was restored",
                 shard=self.number,
@@ -276,10 +288,11 @@ class Shard:
     async def _open(self) -> None:
         around = self._around
         path = around.directory.store(self.number)
-        if around.images is not None and not path.exists():
+        images = around.images
+        if images is not None and not path.exists():
             self.phase = Phase.RESTORING
-            end = await self._end()
-            await around.bulk.run(lambda: self._restore(end), self._stop)
+            bounds = await self._bounds()
+            await around.bulk.run(lambda: self._restore(images, bounds), self._stop)
         self.phase = Phase.OPENING
         self._store = await asyncio.to_thread(
             Store,
@@ -292,11 +305,11 @@ class Shard:
         self._epoch = self._flushed.epoch
         self._waiters.wake(self._store.position)
 
-    async def _end(self) -> int:
-        """The end of the topic, as soon as the brokers tell it."""
+    async def _bounds(self) -> Bounds:
+        """The offsets that the topic holds, as soon as the brokers tell them."""
         while True:
             try:
-                return (await self._around.bulk.bounds(self.number, self._stop)).end
+                return await self._around.bulk.bounds(self.number, self._stop)
             except TopicError as error:
                 self.fault = str(error)
                 await asyncio.sleep(RETRY_S)

@@ -12,10 +12,11 @@ from structlog.testing import LogCapture
 
 from connectors import publisher, tails
 from connectors.publisher import Publisher
-from connectors.source import Poll
+from connectors.source import Bounds, Poll
 from connectors.sql_source import SqlSource
 from hive.errors import PublishError, SourceError
 from state.topic import Topic
+from state.topic.client import topic_bounds
 from tests.connectors.connector_runs import QUICK, Log, connecting, publish
 
 
@@ -60,8 +61,8 @@ def test_what_is_visible_once_brokers_take_other_records_is_compared(
     """They had taken it from a connector that ended, and their followers lagged."""
     fence, appeared = publisher.fence, iter([partial(publish, topic, 2, b"lost")])
 
-    def fence_and_appear(topic: Topic, epoch: int) -> None:
-        fence(topic, epoch)
+    def fence_and_appear(topic: Topic, epoch: int, going_on: Callable[[], bool]) -> None:
+        fence(topic, epoch, going_on)
         for appear in appeared:
             appear()
 
@@ -71,6 +72,22 @@ def test_what_is_visible_once_brokers_take_other_records_is_compared(
     monkeypatch.setattr(publisher, "fence", fence_and_appear)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until(lambda: connector.value("epoch") == 1)
+
+
+def test_nothing_is_written_while_the_database_is_away(
+    log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each attempt would leave records behind, and hide those that are to be compared."""
+    attempts = count()
+
+    def fail(source: SqlSource, after: int) -> Bounds:
+        next(attempts)
+        raise SourceError("the database is away")
+
+    monkeypatch.setattr(SqlSource, "bounds", fail)
+    with connecting(SqlSource(log.engine), topic, replace(QUICK, retry_s_max=0.1)) as connector:
+        connector.until(lambda: next(attempts) > 5)
+    assert {bound.end for bound in topic_bounds(topic).values()} == {0}
 
 
 BURYING = range(4, 4 + 3 * tails.WINDOW_RECORDS)

@@ -4,7 +4,7 @@ import pytest
 
 from connectors.headers import RecordHeaders, RecordKind, read, write
 from connectors.published_history import PublishedEvent
-from connectors.tails import Tail, _together
+from connectors.tails import WINDOW_RECORDS, Tail, _together
 
 HASH = b"12345678"
 
@@ -45,6 +45,18 @@ def test_what_moves_no_position_is_passed_over() -> None:
     assert tail(
         change(5), RecordHeaders(RecordKind.PART, 0, 9, "X"), RecordHeaders(RecordKind.LOAD, 0, 50)
     ) == (0, 5)
+
+
+def test_records_that_tell_of_no_event_do_not_hide_those_that_do() -> None:
+    enough = WINDOW_RECORDS // 2
+    seen = Tail()
+    for head in (change(1), *[RecordHeaders(RecordKind.CONTROL, 0)] * enough):
+        seen.see(head)
+    assert seen.found
+    assert not seen.is_enough
+    for event in range(2, 1 + enough):
+        seen.see(change(event))
+    assert seen.is_enough
 
 
 def test_a_later_epoch_counts_more_than_a_greater_id() -> None:

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from connectors.publisher import FENCE
 from hive.events import accuracy
 from hive.names import DEFAULT_PARTITION, table_name
 from hive.thrift.binary import encode
@@ -522,3 +523,16 @@ def test_a_load_after_a_reread_keeps_what_is_known_of_the_order_of_writers(shard
     shard.fold(*load(3, "a", "b"), change(4, altered))
     assert shard.doubtful() == set()
     assert shard.partitions()["a"] == b"q"
+
+
+@pytest.mark.parametrize("epoch", [0, 5, EPOCH_JUMP_MAX, EPOCH_JUMP_MAX + 1])
+def test_the_record_by_which_a_connector_begins_changes_nothing(shard: Shard, epoch: int) -> None:
+    """Whatever the epoch of the shard is."""
+    for begun in range(0, epoch + 1, EPOCH_JUMP_MAX):
+        shard.fold(Reset(begun, 1))
+    shard.fold(Reset(epoch, 1), change(2, CreateTable(image()), epoch=epoch, after=1))
+    before = shard.head
+    shard.fold(FENCE)
+    assert shard.head == before
+    assert before.epoch == epoch
+    assert shard.state() is not None
