@@ -78,9 +78,9 @@ class Inspection:
                 facts = look(reader, target, with_ids=True)
         except STORE_ERRORS as error:
             return store_error(target, str(error))
-        mark = 0 if reader is None else reader.head.mark
         if facts.refused is None:
-            why = self._why_of_another_history(facts.reached, mark)
+            assert reader is not None
+            why = self._why_of_another_history(facts.reached, reader.head.mark)
             if why is not None:
                 facts = msgspec.structs.replace(facts, refused=why)
         names = self._history.former_names
