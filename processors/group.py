@@ -179,11 +179,12 @@ class Group:
 
     async def _pass_on(self, events: AsyncIterator[Any]) -> None:
         async for event in events:
-            records = [
-                Record(message.offset, message.value or b"", message.timestamp)
-                for message in event.value
-            ]
-            self._offer(event.message.partition, records)
+            for where, fetched in event.value.items():
+                records = [
+                    Record(message.offset, message.value or b"", message.timestamp)
+                    for message in fetched
+                ]
+                self._offer(where.partition, records)
             # Iterating over a full buffer never yields to other tasks.
             await asyncio.sleep(0)
 

@@ -104,7 +104,7 @@ def own_child(words: str) -> psutil.Process:
 def soak(stand: Stand, seconds: float, events: float, reads: float) -> Iterator[dict[str, Any]]:
     topic, reports = stand.topic(NAME), Reports()
     worker = stand.worker(topic, NAME)
-    size = ("--tables", "100", "--partitions", "2000", "--events-per-s", str(events))
+    size = ("--tables", "2000", "--partitions", "20000", "--events-per-s", str(events))
     with ExitStack() as stack:
         connector = stack.enter_context(started(stand.start(topic, NAME, "connect")))
         stack.enter_context(workers(worker))
