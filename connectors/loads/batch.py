@@ -6,7 +6,7 @@ deleted between the two. The snapshot holds exactly the effects of the events up
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import CompoundSelect, Engine, Select, func, null, select, tuple_, union_all
 from sqlalchemy.exc import SQLAlchemyError
@@ -15,7 +15,7 @@ from connectors.loads import images
 from connectors.loads.chunks import Load
 from connectors.loads.end_gate import EndGate
 from connectors.loads.sink import Sink
-from hive.errors import RefusedLoadError, SourceError
+from hive.errors import InputError, RefusedLoadError, SourceError, UnwritableRecordError
 from hive.names import DatabaseName, TableName
 from hive.reader.constraints import read_constraints
 from hive.reader.databases import read_databases, read_functions
@@ -56,6 +56,10 @@ def unreadable(error: SQLAlchemyError) -> SourceError:
     """The driver's error as a SourceError, in one line."""
     cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
     return SourceError(f"the metastore's database can't be read: {cause}")
+
+
+CONTENT_ERRORS: Final = (SQLAlchemyError, InputError, UnicodeError, UnwritableRecordError)
+"""The errors of a load that may be about what was to be loaded: `refusal` says whether they are."""
 
 
 def refusal(database: Database, error: Exception) -> RefusedLoadError | SourceError:

@@ -23,12 +23,10 @@ from connectors.orders import obey
 from connectors.sender import Stopped
 from connectors.watermark import Watermark
 from hive.errors import (
-    InputError,
     MachineError,
     NameFormatError,
     RefusedLoadError,
     SourceError,
-    UnwritableRecordError,
 )
 from hive.names import storable
 from hive.reader.engines import pooled_engine
@@ -288,7 +286,7 @@ class Loader:
                 gate = self._gate(database, epoch, whole)
                 read = batch.load(database, sink, epoch, whole, self.progress.read, gate)
                 positions.append(read.position)
-        except (SQLAlchemyError, InputError, UnicodeError, UnwritableRecordError) as error:
+        except batch.CONTENT_ERRORS as error:
             raise batch.refusal(database, error) from error
         except (MachineError, Stopped):
             raise

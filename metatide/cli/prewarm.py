@@ -94,13 +94,18 @@ def command(
     if engine == "spark" or (engine == "auto" and partitions >= SPARK_PARTITIONS_MIN):
         reach = (url, database.version, events, tail.epoch)
         _load_on_spark(effective.config, reach, planned, again=again)
-        return
-    held = set() if again else ended_scopes(events, tail.epoch)
-    due = [plan for plan in planned if plan.scope not in held]
-    loader = Loader(database.engine, events, lists=lists, workers=threads)
-    loader.add(due)
-    with _showing(loader.progress, due):
-        _load(loader, events, tail.epoch)
+    else:
+        held = set() if again else ended_scopes(events, tail.epoch)
+        due = [plan for plan in planned if plan.scope not in held]
+        loader = Loader(database.engine, events, lists=lists, workers=threads)
+        loader.add(due)
+        with _showing(loader.progress, due):
+            _load(loader, events, tail.epoch)
+    if tails.find(events).epoch != tail.epoch:
+        raise MachineError(
+            f"an epoch has begun in {events.name} meanwhile, so that these loads don't count: "
+            "run it again"
+        )
 
 
 def _plan(database: Database, lists: TableLists) -> list[Planned]:

@@ -14,7 +14,16 @@ from pyspark import TaskContext
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from connectors.loads.batch import read, read_stretch, read_table_alone, unreadable
+from connectors.loads.batch import (
+    CONTENT_ERRORS,
+    Database,
+    read,
+    read_stretch,
+    read_table_alone,
+    refusal,
+    unreadable,
+)
+from connectors.loads.batch import load as load_batch
 from connectors.loads.chunks import Load
 from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.kafka_sink import KafkaSink
@@ -25,7 +34,7 @@ from connectors.loads.spark.task_messages import (
     TaskResult,
     WholeLoads,
 )
-from hive.errors import MetatideError
+from hive.errors import MetatideError, RefusedLoadError
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from state.records import Scope
 from state.topic import Topic
@@ -57,12 +66,18 @@ def load(reach: Reach, work: WholeLoads | LoadPart) -> TaskResult:
     gc.set_threshold(_COLLECT_AFTER)
     try:
         with _sink(reach) as sink:
-            if isinstance(work, WholeLoads):
+            if isinstance(work, LoadPart):
+                return _load_part(reach, sink, work)
+            try:
                 return _load_whole(reach, sink, work)
-            return _load_part(reach, sink, work)
+            except CONTENT_ERRORS as error:
+                fault = refusal(_database(reach), error)
+                if not isinstance(fault, RefusedLoadError):
+                    raise fault from error
+                return _load_alone(reach, sink, work)
     except SQLAlchemyError as error:
         return _failed(work, str(unreadable(error)))
-    except MetatideError as error:
+    except (MetatideError, UnicodeError) as error:
         return _failed(work, str(error))
 
 
@@ -100,6 +115,23 @@ def _load_whole(reach: Reach, sink: KafkaSink, work: WholeLoads) -> TaskResult:
     return TaskResult(work, position, sum(whole.chunks for whole in here.values()), tuple(here))
 
 
+def _load_alone(reach: Reach, sink: KafkaSink, work: WholeLoads) -> TaskResult:
+    """Loads what a refused batch holds one by one, as new loads: what can't be loaded keeps nothing
+    else out."""
+    database, positions, ended, faults = _database(reach), [0], [], []
+    for scope, _ in work.loads:
+        try:
+            batch = load_batch(database, sink, reach.epoch, [scope], reach.counts.partitions)
+        except CONTENT_ERRORS as error:
+            faults.append(f"load of {scope.kind.value} {scope.name}: {refusal(database, error)}")
+        else:
+            positions.append(batch.position)
+            ended.append(scope)
+    sink.flush()
+    reach.counts.scopes(len(ended))
+    return TaskResult(work, max(positions), 0, tuple(ended), "; ".join(faults) or None)
+
+
 def _load_part(reach: Reach, sink: KafkaSink, work: LoadPart) -> TaskResult:
     part = Load(sink, reach.epoch, work.load, work.scope, work.place, work.places)
     part.read_at(work.position)
@@ -119,6 +151,10 @@ def _snapshot(reach: Reach) -> Iterator[DatabaseSnapshot]:
         _engine(reach.make_engine, reach.url), reach.version, reach.exported
     ) as snapshot:
         yield snapshot
+
+
+def _database(reach: Reach) -> Database:
+    return Database(_engine(reach.make_engine, reach.url), reach.version)
 
 
 @lru_cache(maxsize=1)

@@ -8,10 +8,12 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
+from connectors import publisher
+from connectors.last_event import LastEvent
 from hive.errors import InputError, MachineError
 from metatide.cli import root
 from metatide.demo.options import Size
-from state.records import LoadEnd, ScopeKind
+from state.records import LoadEnd, Scope, ScopeKind
 from state.topic import Topic
 from tests.connectors.connector_runs import read
 from tests.metatide.demo.workload_runs import filled_store
@@ -42,7 +44,7 @@ class Prewarm:
     def run(self, *options: str) -> int:
         """How many partitions it says that it has loaded."""
         result = CliRunner(env=self._secrets).invoke(root, ["prewarm", *self._options, *options])
-        assert result.exit_code == 0, result.output
+        assert result.exit_code == 0, result.exception
         return int(json.loads(result.stdout.splitlines()[-1])["partitions"])
 
     def tables(self) -> list[str]:
@@ -71,6 +73,18 @@ def test_it_loads_what_the_patterns_name(prewarm: Prewarm) -> None:
     tables = prewarm.tables()
     assert tables
     assert all(table.split(".")[1].endswith("_0") for table in tables)
+
+
+def test_an_epoch_that_begins_meanwhile_fails_it(
+    prewarm: Prewarm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begin_epoch(topic: Topic, epoch: int) -> set[Scope]:
+        publisher.reset(topic, epoch + 1, LastEvent(0), range(topic.shards))
+        return set()
+
+    monkeypatch.setattr("metatide.cli.prewarm.ended_scopes", begin_epoch)
+    with pytest.raises(AssertionError, match="an epoch has begun in prewarm-"):
+        prewarm.run()
 
 
 def test_a_database_that_does_not_answer_is_one_line(prewarm: Prewarm) -> None:

@@ -1,0 +1,62 @@
+"""The tasks of a prewarm, without Spark, on a real broker and a real database."""
+
+import secrets
+import uuid
+from collections.abc import Callable
+
+import sqlalchemy as sa
+
+from connectors import topic_admin
+from connectors.loads.plan import everything
+from connectors.loads.spark import tasks
+from connectors.loads.spark.task_messages import Counts, Reach, WholeLoads
+from hive.reader.snapshot import open_snapshot
+from hive.table_lists import TableLists
+from metatide.demo.options import Size
+from metatide.stack.database import make_engine
+from state.records import LoadEnd, Scope, ScopeKind
+from state.topic import Topic
+from state.topic.settings import RECORD_BYTES_MAX
+from tests.connectors.connector_runs import read
+from tests.metatide.demo.workload_runs import filled_store
+
+TABLES = 6
+
+
+def test_what_cannot_be_written_keeps_nothing_else_of_its_batch_out(
+    kafka_broker: str, new_database: Callable[[], str]
+) -> None:
+    url = new_database()
+    store = filled_store(url, Size(tables=TABLES, partitions=20, storage_descriptors=4))
+    too_large = {"value": secrets.token_hex(RECORD_BYTES_MAX // 2 + 1_000)}
+    with store.engine.begin() as connection:
+        table = connection.execute(sa.text('SELECT min("TBL_ID") FROM "TBLS"')).scalar_one()
+        statement = 'INSERT INTO "TABLE_PARAMS" VALUES (:table, :key, :value)'
+        connection.execute(sa.text(statement), {"table": table, "key": "huge", **too_large})
+        name = connection.execute(
+            sa.text('SELECT "TBL_NAME" FROM "TBLS" WHERE "TBL_ID" = :table'), {"table": table}
+        ).scalar_one()
+    events = Topic(kafka_broker, f"tasks-{uuid.uuid4().hex[:8]}", 2)
+    topic_admin.create(events)
+    with open_snapshot(store.engine, store.schema) as snapshot:
+        planned = everything(snapshot, TableLists())
+    loads = tuple((plan.scope, uuid.uuid4().hex[:16]) for plan in planned)
+    loaded: list[int] = []
+    counts = Counts(loaded.append, lambda _: None, lambda _: None)
+    reach = Reach(make_engine, url, store.schema, events, 0, counts)
+    list(tasks.begin(reach, loads))
+
+    result = tasks.load(reach, WholeLoads(loads, partitions=20))
+
+    kept_out = [scope for scope, _ in loads if scope not in result.ended]
+    assert [(scope.kind, scope.name.table) for scope in kept_out] == [(ScopeKind.TABLE, name)]
+    assert result.fault is not None
+    assert result.fault.startswith(f"load of table {kept_out[0].name}: ")
+    assert ended(events) == set(result.ended)
+    assert sum(loaded) == len(loads) - 1
+    store.engine.dispose()
+
+
+def ended(events: Topic) -> set[Scope]:
+    records = (message.record for message in read(events))
+    return {record.scope for record in records if isinstance(record, LoadEnd)}
