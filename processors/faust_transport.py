@@ -2,6 +2,8 @@
 
 1. A message holds all records that were fetched, of all partitions. For each message Faust takes
    several turns of the event loop: beside reads, a message a partition made records wait for 0.3 s.
+   Shards judge each record by its offset; Faust drops none, or a shard's move would cost others
+   theirs.
 2. A commit of offsets gives up soon. Without brokers it would hold up everything else, even a stop.
 3. A consumer rejoins the group under the member id that it had before, and tells that id.
 4. Compressed batches are inflated within a limit.
@@ -61,7 +63,21 @@ class _Thread(aiokafka.AIOKafkaConsumerThread):
             return False
 
 
+class _NoReadOffsets(dict[TP, int | None]):
+    """The read offsets by which Faust would drop a message: it knows none."""
+
+    def __getitem__(self, where: TP) -> None:
+        return None
+
+    def __setitem__(self, where: TP, offset: int | None) -> None:
+        return None
+
+
 class _Consumer(aiokafka.Consumer):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._read_offset = _NoReadOffsets()
+
     def _new_consumer_thread(self) -> _Thread:
         thread = _Thread(
             self, loop=self.loop, beacon=self.beacon, thread_loop=uvloop.new_event_loop()

@@ -4,10 +4,12 @@ import asyncio
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hive.names import TableName
+from processors.faust_transport import Transport
 from processors.shard import Record, Shard
 from state.records import Change
 from state.records.actions import CreateTable
@@ -18,6 +20,8 @@ from tests.support.topics import new_topic, write
 SHARDS = 16
 IMAGE = TableImage(TableName("hive", "db", "t"), 1, 0, managed=False, partitioned=True, data=b"t")
 BUSY_S = 0.5
+FAR_OFFSET = 1 << 40
+EVENTS = 3
 
 
 async def test_records_of_all_shards_arrive_in_the_same_turn(
@@ -49,3 +53,28 @@ async def test_records_of_all_shards_arrive_in_the_same_turn(
     assert len(offered_in) == SHARDS
     # A fetch returns with the first record that there is, and so may bring a part.
     assert len(set(offered_in)) <= SHARDS // 4, offered_in
+
+
+async def test_a_shard_that_moves_costs_no_other_its_records(
+    kafka_broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[int] = []
+
+    async def moved(consumer: Any, *arguments: Any, **named: Any) -> Any:
+        fetched = await getmany(consumer, *arguments, **named)
+        for where in fetched:
+            consumer._read_offset[where] = FAR_OFFSET
+        return fetched
+
+    topic = new_topic(kafka_broker, SHARDS)
+    async with working(topic, tmp_path) as worker:
+        await until(lambda: all(shard.live for shard in worker.shards.values()))
+        getmany = Transport.Consumer._getmany
+        monkeypatch.setattr(Transport.Consumer, "_getmany", moved)
+        monkeypatch.setattr(Shard, "unfollow", lambda shard: left.append(shard.number))
+        for event in range(EVENTS):
+            records = [Change(0, event, event + 1, (CreateTable(IMAGE),))]
+            write(topic, dict.fromkeys(range(SHARDS), records))
+        await until(lambda: {s.position.applied for s in worker.shards.values()} == {EVENTS})
+        monkeypatch.undo()
+    assert left == []
