@@ -33,11 +33,13 @@ def is_cached(whitelist: tuple[str, ...], blacklist: tuple[str, ...], table: Tab
 
 
 def check_patterns(patterns: Iterable[str]) -> None:
-    """Refuses patterns that can't match a table, and those that can't be read."""
+    """Refuses patterns of which a part can't match a table, and those that can't be read."""
     for pattern in patterns:
         compile_pattern(pattern)
-        if "." not in pattern:
-            raise InputError(f"the pattern {pattern!r} names no table: write db.table or db.*")
+        for part in pattern.split("|"):
+            dots = part.count(".")
+            if dots > 1 or "," in part or not (dots or "*" in part):
+                raise InputError(f"the pattern {part!r} names no table: write db.table or db.*")
 
 
 _lists = lru_cache(maxsize=64)(TableLists)

@@ -10,6 +10,7 @@ import msgspec
 from hive.errors import InputError, TooLargeError
 from hive.names import TableName
 from hive.patterns import compile_pattern
+from hive.table_lists import check_patterns
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.text import TxnWriteIdLists, parse
 from query_api.positions import Position, parse_position
@@ -97,8 +98,7 @@ class Defaults(msgspec.Struct, frozen=True):
     """The age for `within`."""
 
     def __post_init__(self) -> None:
-        for pattern, _ in self.tables:
-            compile_pattern(pattern)
+        check_patterns(pattern for pattern, _ in self.tables)
         for consistency in (self.consistency, *(by_table for _, by_table in self.tables)):
             if consistency not in _DEFAULTS:
                 raise InputError(f"{consistency} can't be a default: write latest, within or any")

@@ -33,9 +33,17 @@ def test_lists_without_patterns_are_open() -> None:
     assert not TableLists(["sales.*"]).open
 
 
-def test_a_pattern_that_names_no_table_is_refused() -> None:
+@pytest.mark.parametrize(
+    "pattern",
+    ["sales", "sales.*|hr", "hive.sales.orders", "sales.orders,sales.items", "*.sales.*", ""],
+)
+def test_a_pattern_that_names_no_table_is_refused(pattern: str) -> None:
     with pytest.raises(InputError, match=r"db\.table"):
-        check_patterns(["sales.*", "sales"])
+        check_patterns(["sales.*", pattern])
+
+
+def test_a_star_may_stand_for_the_dot() -> None:
+    check_patterns(["*", "sales*orders", "sales.*|*_tmp"])
 
 
 def test_a_pattern_that_is_too_long_is_refused() -> None:

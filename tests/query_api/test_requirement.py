@@ -116,6 +116,11 @@ def test_of_several_tables_the_strictest_counts(read: Read[Any], consistency: st
     assert Defaults(Consistency.ANY, tables).of(read) is Consistency(consistency)
 
 
+def test_a_pattern_that_can_match_no_table_is_no_default() -> None:
+    with pytest.raises(InputError, match=r"'orders' names no table: write db\.table"):
+        Defaults(Consistency.ANY, (("orders", Consistency.LATEST),))
+
+
 def test_a_list_is_never_less_strict_than_what_states_nothing() -> None:
     defaults = Defaults(tables=(("logs.*", Consistency.ANY),))
     assert defaults.of(ListTables(DatabaseName("hive", "logs"))) is Consistency.LATEST
