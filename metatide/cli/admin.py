@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -20,6 +20,7 @@ from metatide.config import Config, Effective, configured
 from metatide.members import json_of, require_tables, worker_client, worker_urls
 from metatide.topic import find_topic
 from query_api.admin import PATH
+from state.records.numbers import NATURAL_MAX
 
 TIMEOUT_S = 30.0
 HEARD_S_MAX = 30.0
@@ -60,11 +61,24 @@ class Workers:
         answer = self._asked("POST", f"{self._urls[0]}{PATH}/{what}", json=body)
         json_of(answer)
 
-    def decide(self, what: str, version: str, **body: Any) -> None:
+    def order_above(self, what: str, version: str, **body: Any) -> int:
         """Orders something for the whole cache, above the greatest version or epoch that any shard
-        shows: the worker that takes the order knows only those of its own shards."""
+        shows, which is returned: the worker that takes the order knows only those of its own
+        shards."""
         above = max((int(shard[version]) for shard in self.shards()), default=0)
         self.order(what, above=above, **body)
+        return above
+
+    def decide(self, what: str, version: str, wanted: Mapping[str, Any], **body: Any) -> None:
+        """Orders something, and waits until every shard shows what is wanted, by this order or a
+        later one: what it showed before may be about to change."""
+        above = self.order_above(what, version, **body)
+
+        def obeys(shard: dict[str, Any]) -> bool:
+            is_later = above < int(shard[version]) or int(shard[version]) == NATURAL_MAX
+            return is_later and all(shard[name] == value for name, value in wanted.items())
+
+        self.until_heard(obeys)
 
     def require(self, tables: Sequence[str]) -> None:
         """Raises InputError if one of these tables doesn't exist."""
@@ -193,14 +207,14 @@ def pause(effective: Effective) -> None:
     """Stop answering from the cache: the database answers everything, and the cache goes on
     following the log.
     """
-    _serve(effective.config, "pause", paused=True)
+    Workers(effective.config).decide("pause", "pause_version", {"paused": True})
 
 
 @command.command()
 @_SETTINGS
 def resume(effective: Effective) -> None:
     """Answer from the cache again."""
-    _serve(effective.config, "resume", paused=False)
+    Workers(effective.config).decide("resume", "pause_version", {"paused": False})
 
 
 @command.command()
@@ -224,9 +238,8 @@ def lists(effective: Effective, whitelist: tuple[str, ...], blacklist: tuple[str
     when they are read.
     """
     workers = Workers(effective.config)
-    workers.decide("lists", "lists_version", whitelist=whitelist, blacklist=blacklist)
-    wanted = [*whitelist], [*blacklist]
-    workers.until_heard(lambda shard: (shard["whitelist"], shard["blacklist"]) == wanted)
+    wanted = {"whitelist": [*whitelist], "blacklist": [*blacklist]}
+    workers.decide("lists", "lists_version", wanted, **wanted)
 
 
 @command.command()
@@ -238,7 +251,7 @@ def reset(effective: Effective) -> None:
     """
     workers = Workers(effective.config)
     before = {shard["shard"]: shard["epoch"] for shard in workers.shards()}
-    workers.decide("reset", "epoch")
+    workers.order_above("reset", "epoch")
     workers.until_heard(lambda shard: shard["epoch"] != before.get(shard["shard"]))
 
 
@@ -294,9 +307,3 @@ def _alike(shards: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
     for _, places in groupby(range(len(shards)), state):
         yield [shards[place] for place in places]
-
-
-def _serve(config: Config, what: str, *, paused: bool) -> None:
-    workers = Workers(config)
-    workers.decide(what, "pause_version")
-    workers.until_heard(lambda shard: shard["paused"] is paused)

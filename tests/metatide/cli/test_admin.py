@@ -8,8 +8,9 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metatide.cli import root
-from metatide.cli.admin import _alike, _deaf
+from metatide.cli import admin, root
+from metatide.cli.admin import Workers, _alike, _deaf
+from state.records.numbers import NATURAL_MAX
 
 SHARDS = st.lists(
     st.builds(
@@ -39,6 +40,36 @@ def test_a_shard_that_nobody_can_read_obeys_no_order() -> None:
     assert deaf(state(0, True), state(2, True)) == [1]
     assert deaf(state(0, True), state(1, False), state(2, True)) == [1]
     assert deaf(state(0, True), state(1, True), state(2, True)) == []
+
+
+class Watched(Workers):
+    """Workers that show the next state at each look and take no order."""
+
+    def __init__(self, states: list[dict[str, Any]]) -> None:
+        self._states = states
+        self._count = 1
+
+    def order(self, what: str, **body: Any) -> None: ...
+
+    def shards(self) -> list[dict[str, Any]]:
+        return [{"shard": 0, **self._states.pop(0)}]
+
+
+def test_an_order_counts_as_obeyed_once_a_later_version_shows_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(admin, "LOOK_S", 0)
+
+    def state(version: int, *, paused: bool) -> dict[str, Any]:
+        return {"pause_version": version, "paused": paused}
+
+    before, resumed, obeyed = state(7, paused=True), state(8, paused=False), state(9, paused=True)
+    states = [before, before, resumed, obeyed, obeyed]
+    Watched(states).decide("pause", "pause_version", {"paused": True})
+    assert states == [obeyed]
+    states = [last := state(NATURAL_MAX, paused=True), last]
+    Watched(states).decide("pause", "pause_version", {"paused": True})
+    assert states == []
 
 
 @given(SHARDS, st.sets(st.integers(0, 11)))
