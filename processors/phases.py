@@ -4,8 +4,8 @@ from enum import StrEnum
 
 
 class Phase(StrEnum):
-    """What a shard is doing. Only a live one follows the topic as it grows; reads are right in
-    every phase."""
+    """What a shard is doing. Only a live one follows the topic as it grows; what it serves is right
+    in every phase."""
 
     OPENING = "opening"
     RESTORING = "restoring"

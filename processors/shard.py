@@ -94,6 +94,8 @@ class Shard:
     3. Folds in slices, so that other tasks of the event loop needn't wait.
     4. Waits before a record that can't be read, and goes on being read, until an order skips it.
     5. After a fault it closes the store, waits, and starts over from what is stored.
+    6. Serves nothing from a store before it has reached the end of the topic once: a pause, lists
+       or a refreshed table may be among what it lacks.
     """
 
     def __init__(self, number: int, around: Surroundings) -> None:
@@ -121,6 +123,9 @@ class Shard:
         self._epoch = 0
         self._flushed = Position()
         self._unflushed: MetatideError | None = None
+        self._has_orders = False
+        """Whether the open store has all orders that the topic had since it was opened: no event
+        tells that a read needs them."""
         self._unusable: set[str] = set()
         """The names of images of which no store could be made."""
 
@@ -131,8 +136,8 @@ class Shard:
 
     @property
     def commits(self) -> Commits | None:
-        """The commits of the open store; None while none is open."""
-        return None if self._store is None else self._store.commits
+        """The commits of the open store; None while nothing may be read."""
+        return self._store.commits if self._store is not None and self._has_orders else None
 
     @property
     def live(self) -> bool:
@@ -144,9 +149,9 @@ class Shard:
         return self.phase in (Phase.LIVE, Phase.STOPPED)
 
     def snapshot(self) -> StoreSnapshot | None:
-        """The present state with its position, for one request; None while nothing can be read."""
+        """The present state with its position, for one request; None while nothing may be read."""
         try:
-            return None if self._store is None else self._store.snapshot()
+            return self._store.snapshot() if self._store is not None and self._has_orders else None
         except (ColdShardError, ClosedStoreError):
             return None
 
@@ -293,7 +298,7 @@ class Shard:
             self.phase = Phase.RESTORING
             bounds = await self._bounds()
             await around.bulk.run(lambda: self._restore(images, bounds), self._stop)
-        self.phase = Phase.OPENING
+        self.phase, self._has_orders = Phase.OPENING, False
         self._store = await asyncio.to_thread(
             Store,
             path,
@@ -391,6 +396,7 @@ class Shard:
                 await asyncio.sleep(RETRY_S)
                 continue
             self._advanced()
+            self._has_orders |= at_end
             applier.resume()
             if at_end and await self._follow(applier.next_offset):
                 return

@@ -25,6 +25,7 @@ from state.records import (
     LoadEnd,
     LoadRows,
     OpenTransactions,
+    Pause,
     Rows,
     Scope,
     ScopeKind,
@@ -33,6 +34,7 @@ from state.records import (
 from state.records.actions import CreateTable, PutPartitions, Undecodable
 from state.records.objects import PartitionImage, TableImage
 from state.records.signals import Ask, decode_signal, signals_topic
+from state.shard_reader import ShardReader
 from state.store import Position, Store, set_aside
 from state.topic import Topic
 from state.topic.settings import QUIET
@@ -58,6 +60,29 @@ def put(event: int, value: str = "", size: int = 20) -> Change:
 
 def write(topic: Topic, *records: AnyRecord) -> None:
     topics.write(topic, {0: records})
+
+
+async def test_a_store_serves_nothing_before_it_has_the_orders_that_came_meanwhile(
+    topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with working(topic, tmp_path) as worker:
+        write(topic, CREATED)
+        await until(lambda: worker.shards[0].position.applied == 1)
+        assert worker.snapshot(0) is not None
+    write(topic, Pause(0, 1, paused=True))
+    at_opening = []
+
+    async def look(shard: Shard, *arguments: Any) -> None:
+        at_opening.append((shard.position.applied, shard.snapshot(), shard.commits))
+        await catch_up(shard, *arguments)
+
+    catch_up = Shard._catch_up
+    monkeypatch.setattr(Shard, "_catch_up", look)
+    async with working(topic, tmp_path) as worker:
+        snapshot = worker.snapshot(0)
+        assert snapshot is not None
+        assert ShardReader(snapshot).head.paused
+    assert at_opening[0] == (1, None, None)
 
 
 def count(worker: Worker) -> int:
