@@ -73,6 +73,10 @@ class Metrics:
         self.disk_bytes = gauge("metatide_store_bytes", "What the stores take on disk.")
         self.disk_free_bytes = gauge("metatide_disk_free_bytes", "What is free on their disk.")
         self.memory_bytes = gauge("metatide_memory_bytes", "What the process takes in memory.")
+        self.store_memory_bytes = gauge(
+            "metatide_store_memory_bytes",
+            "What the stores take of that: cached blocks, indexes, write buffers.",
+        )
 
     def are_in(self, phases: Iterable[Phase]) -> None:
         """Sets the phase of each shard."""

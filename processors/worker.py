@@ -267,6 +267,8 @@ class Worker:
         metrics.disk_bytes.set(limits.disk_bytes)
         metrics.disk_free_bytes.set(limits.disk_free_bytes)
         metrics.memory_bytes.set(limits.memory_bytes)
+        if self._around is not None:
+            metrics.store_memory_bytes.set(self._around.budget.bytes)
         metrics.over_limit.set(limits.fault is not None)
         metrics.asks_waiting.set(self.asks_waiting)
         metrics.are_in(shard.phase for shard in self.shards.values())

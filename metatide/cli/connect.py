@@ -27,6 +27,7 @@ from metatide.stack.running import database_url
 from metatide.stop_signals import stopped_by_signals
 from metatide.topic import events_topic
 from metatide.tracing import traced
+from processors.freed_memory import limit_freed_memory
 from state.records.heartbeats import Heartbeat
 from state.topic import Topic
 
@@ -55,6 +56,7 @@ def command(effective: Effective) -> None:
     workers request. /metrics and /healthz are served on --connect-port.
     """
     config = effective.config
+    limit_freed_memory()
     logs.configure(config.log)
     url = database_url(config)
     events = events_topic(config)

@@ -102,6 +102,7 @@ SECTIONS: Final = (
             "metatide_over_limit": "Raise the limit that `metatide status` names, or add a worker.",
             "metatide_store_bytes": "Near `worker.disk_max_mib`: raise that, or add a worker.",
             "metatide_disk_free_bytes": "Near `worker.disk_free_min_mib`: make room.",
+            "metatide_store_memory_bytes": "It rises to `state.memory_mib`, and stays there.",
             "metatide_memory_bytes": "Near `worker.memory_max_mib`: raise it, or lower "
             "`state.memory_mib`.",
         },

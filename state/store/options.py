@@ -64,6 +64,11 @@ class MemoryBudget:
             bytes_max // 4, False, self.cache
         )
 
+    @property
+    def bytes(self) -> int:
+        """What is used of it now."""
+        return self.cache.get_usage()
+
 
 def database_options(budget: MemoryBudget, *, create: bool) -> Options:
     options = Options(raw_mode=True)
