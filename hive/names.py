@@ -20,7 +20,10 @@ DATABASE_CHARACTERS_MAX: Final = 128
 TABLE_CHARACTERS_MAX: Final = 256
 """The widths of the metastore's columns."""
 
-_UNSAFE = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
+_UNSAFE_CHARACTERS = r"""\x00-\x1f\x7f"#%'*/:=?\\{\[\]^"""
+_UNSAFE = re.compile(f"[{_UNSAFE_CHARACTERS}]")
+_PLAIN_PART = f"[a-z0-9_]+=[^{_UNSAFE_CHARACTERS}]+"
+_PLAIN_NAME = re.compile(f"{_PLAIN_PART}(?:/{_PLAIN_PART})*")
 _SAFE = bytes(code for code in range(256) if code > 127 or not _UNSAFE.match(chr(code)))
 _IN_PLAIN_NAMES = _SAFE + b"/="
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -145,6 +148,16 @@ def partition_name(keys: Sequence[str], values: Sequence[str | None]) -> str:
         f"{escape_path_part(key.lower())}={escape_path_part(value)}"
         for key, value in zip(keys, values, strict=True)
     )
+
+
+def stored_partition_name(name: str) -> str:
+    """A partition's name in the metastore's own spelling: keys in lower case, everything escaped.
+    Their order stays.
+    """
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    keys, values = zip(*partition_items(name), strict=True)
+    return partition_name(keys, values)
 
 
 def partition_names(keys: Sequence[str], many: Sequence[Sequence[str]]) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from hive.errors import InputError
-from hive.names import partition_values
+from hive.names import partition_items
 from query_api.database.reads import CurrentEvent, GetWriteIds, ListCatalogs
 from query_api.http import encode
 from query_api.http.request_parameters import RequestParameters
@@ -50,7 +50,9 @@ class Named(NamedTuple):
     example: str
 
 
-PARTITION: Final = Named("The name of a partition", "ds=2026-01-01")
+PARTITION: Final = Named(
+    "The name of a partition, with the table's keys in their order", "ds=2026-01-01"
+)
 TABLE: Final = Named("A table, as db.table or catalog.db.table", "sales.orders")
 DATABASE: Final = Named("The name of a database", "sales")
 
@@ -115,6 +117,12 @@ def _tables_of_all(parameters: RequestParameters) -> Read[Any]:
     )
 
 
+def _partition(parameters: RequestParameters) -> Read[Any]:
+    items = partition_items(parameters.in_path("name"))
+    keys = tuple(key.lower() for key, _ in items)
+    return GetPartition(parameters.table, keys, tuple(value for _, value in items))
+
+
 def _partition_statistics(parameters: RequestParameters) -> Read[Any]:
     return GetPartitionStatistics(
         parameters.table,
@@ -164,8 +172,8 @@ ENDPOINTS: Final = (
     ),
     Endpoint(
         f"{_TABLE}/partitions/{{name:path}}",
-        "A partition",
-        lambda g: GetPartition(g.table, partition_values(g.in_path("name"))),
+        "A partition by its name, which may have the table's keys in any order",
+        _partition,
         encode.partition,
         _CATALOG,
         "Partition",

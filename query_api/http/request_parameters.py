@@ -13,10 +13,9 @@ from hive.names import (
     default_catalog,
     is_storable,
     parse_table_name,
-    partition_values,
     storable,
+    stored_partition_name,
 )
-from query_api.objects import Values
 from query_api.reads import Page
 from query_api.requirement import PARAMETERS
 
@@ -122,8 +121,9 @@ class RequestParameters:
             raise InputError(f"name at least one table by {name}=db.table or in the body")
         return tables
 
-    def partitions(self) -> tuple[Values, ...]:
-        return tuple(map(partition_values, self.names("name")))
+    def partitions(self) -> tuple[str, ...]:
+        """The names of partitions, spelled as they are stored."""
+        return tuple(map(stored_partition_name, self.names("name")))
 
     def page(self, default: int | None, most: int) -> Page:
         text = self.one("limit")

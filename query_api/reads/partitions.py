@@ -10,7 +10,7 @@ from hive.collation import BY_BYTES, Collation
 from hive.errors import InputError, NoSuchObjectError
 from hive.filters.partition_filter import by_filter
 from hive.filters.semantics import PartitionKey
-from hive.names import TableName, partition_name, partition_names
+from hive.names import TableName, partition_name, partition_names, values_of_names
 from hive.thrift.binary import decode
 from hive.thrift.canonical import is_full_acid
 from hive.thrift.splice import acid_partition
@@ -26,8 +26,8 @@ A = TypeVar("A")
 class Wanted(msgspec.Struct, frozen=True):
     """A selection of a table's partitions; all of them if nothing is set."""
 
-    names: tuple[Values, ...] | None = None
-    """The values of each selected partition."""
+    names: tuple[str, ...] | None = None
+    """The stored names of the selected partitions. One that no partition can have selects none."""
     prefix: Values = ()
     """The first values of the selected partitions; an empty text matches any value."""
     filter: str | None = None
@@ -36,8 +36,10 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class GetPartition(TableRead[bytes], frozen=True):
-    """One partition by its values."""
+    """One partition by its name, whose keys may have another order than the table's."""
 
+    keys: Values
+    """In lower case."""
     values: Values
 
     @property
@@ -51,16 +53,32 @@ class GetPartition(TableRead[bytes], frozen=True):
     def group(self) -> Group | None:
         return Group(TargetKind.PARTITION, self.table)
 
+    def further(self, objects: Objects) -> tuple[Target, ...]:
+        table = objects.table(self.table)
+        values = None if table is None else self._in_order(_about(table).keys)
+        if values is None or values == self.values:
+            return ()
+        return (Target(TargetKind.PARTITION, self.table, values),)
+
     def answer(self, objects: Objects) -> bytes:
         table = existing_table(objects, self.table)
-        data = objects.partition(self.table, self.values)
+        keys = _about(table).keys
+        values = self._in_order(keys)
+        data = None if values is None else objects.partition(self.table, values)
         if data is None:
-            keys = _about(table).keys
-            raise NoSuchObjectError(
-                f"there is no partition {partition_name(_fit(keys, self.values), self.values)} "
-                f"of {self.table}"
-            )
+            name = partition_name(self.keys, self.values)
+            why = "" if values is not None else f", whose keys are: {', '.join(keys) or 'none'}"
+            raise NoSuchObjectError(f"there is no partition {name} of {self.table}{why}")
         return next(iter(_found_by_condition(table, [data])))
+
+    def _in_order(self, keys: Values) -> Values | None:
+        """The values in the order of the table's keys; None if the name has other keys."""
+        keys = tuple(key.lower() for key in keys)
+        if keys == self.keys:
+            return self.values
+        value_of = dict(zip(self.keys, self.values, strict=True))
+        is_same = sorted(keys) == sorted(self.keys)
+        return tuple(value_of[key] for key in keys) if is_same else None
 
 
 class _Selection(TableRead[A], Generic[A], frozen=True):
@@ -99,7 +117,7 @@ class _Selection(TableRead[A], Generic[A], frozen=True):
     def _values(self, objects: Objects, table: bytes) -> Iterable[Values]:
         wanted, keys = self.wanted, self._keys(table)
         if wanted.names is not None:
-            return (values for values in dict.fromkeys(wanted.names) if len(values) == len(keys))
+            return dict.fromkeys(values_of_names(keys, wanted.names))
         if wanted.filter is None:
             return objects.partition_values(self.table, wanted.prefix, None)
         columns = _about(table).typed
@@ -176,14 +194,6 @@ def _about(table: bytes) -> _About:
 
 def _name(chosen: tuple[str, Values]) -> str:
     return chosen[0]
-
-
-def _fit(keys: Values, values: Values) -> Values:
-    if not keys:
-        raise InputError("the table has no partitions: it has no keys")
-    if len(keys) != len(values):
-        raise InputError(f"give {len(keys)} values, one for each of the keys {', '.join(keys)}")
-    return keys
 
 
 def _found_by_condition(table: bytes, partitions: Iterable[bytes]) -> Iterable[bytes]:

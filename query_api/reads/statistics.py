@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from hive.aggregate import Aggregate, aggregate
-from hive.names import partition_name
+from hive.names import partition_name, values_of_names
 from hive.thrift.binary import decode
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.view import TableView
-from query_api.objects import ColumnFigures, ConstraintColumns, Objects, Values
+from query_api.objects import ColumnFigures, ConstraintColumns, Objects
 from query_api.reads.read import SHORT_MAX, TableRead, existing_table
 from query_api.targets import Target, TargetKind
 
@@ -38,9 +38,11 @@ class GetTableStatistics(TableRead[list[ColumnFigures]], frozen=True):
 
 
 class GetPartitionStatistics(TableRead[list[PartitionFigures]], frozen=True):
-    """The column statistics of partitions; those without any are left out."""
+    """The column statistics of partitions by their stored names; those without any are left
+    out.
+    """
 
-    partitions: tuple[Values, ...]
+    partitions: tuple[str, ...]
     columns: tuple[str, ...] = ()
     engine: str = DEFAULT_ENGINE
 
@@ -54,7 +56,7 @@ class GetPartitionStatistics(TableRead[list[PartitionFigures]], frozen=True):
 
     def answer(self, objects: Objects) -> list[PartitionFigures]:
         keys = TableView(existing_table(objects, self.table)).partition_keys
-        wanted = [values for values in self.partitions if len(values) == len(keys)]
+        wanted = values_of_names(keys, self.partitions)
         partitions = (
             PartitionFigures(partition_name(keys, values), chosen)
             for values, columns in objects.partition_statistics(self.table, wanted)
@@ -64,9 +66,9 @@ class GetPartitionStatistics(TableRead[list[PartitionFigures]], frozen=True):
 
 
 class AggregateStatistics(TableRead[dict[str, Aggregate]], frozen=True):
-    """The statistics of columns, aggregated over several partitions."""
+    """The statistics of columns, aggregated over several partitions by their stored names."""
 
-    partitions: tuple[Values, ...]
+    partitions: tuple[str, ...]
     columns: tuple[str, ...]
     engine: str = DEFAULT_ENGINE
 
@@ -81,7 +83,7 @@ class AggregateStatistics(TableRead[dict[str, Aggregate]], frozen=True):
     def answer(self, objects: Objects) -> dict[str, Aggregate]:
         keys = TableView(existing_table(objects, self.table)).partition_keys
         partitions = dict.fromkeys(self.partitions)
-        wanted = [values for values in partitions if len(values) == len(keys)]
+        wanted = values_of_names(keys, list(partitions))
         parts_of: dict[str, list[dict[str, Any]]] = {column: [] for column in self.columns}
         for _, columns in objects.partition_statistics(self.table, wanted):
             for figures in _chosen(columns, self.columns, self.engine):

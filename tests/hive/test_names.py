@@ -16,6 +16,7 @@ from hive.names import (
     partition_names,
     partition_values,
     set_default_catalog,
+    stored_partition_name,
     table_name,
     unescape_path_part,
     values_of_names,
@@ -78,6 +79,34 @@ def test_a_percent_sign_that_escapes_nothing_stands(part: str) -> None:
 def test_a_partition_name() -> None:
     assert partition_name(["DS", "hr"], ["2024-01-01", "a/b"]) == "ds=2024-01-01/hr=a%2Fb"
     assert partition_values("ds=2024-01-01/hr=a%2Fb") == ("2024-01-01", "a/b")
+
+
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [
+        ("DS=Some Day/hr=1", "ds=Some Day/hr=1"),
+        ("hr=10:00/ds=x%3dy%2F", "hr=10%3A00/ds=x%3Dy%2F"),
+        ("ds=x=y", "ds=x%3Dy"),
+    ],
+)
+def test_a_name_is_spelled_as_it_is_stored(name: str, stored: str) -> None:
+    assert stored_partition_name(name) == stored == stored_partition_name(stored)
+
+
+@given(
+    st.from_regex(
+        r"[a-zA-Z _]{1,2}=[a-zA-Z0-9 =:%_-]{1,4}(/[a-z_]=[a-z0-9:é]{1,2})?", fullmatch=True
+    )
+)
+def test_the_stored_spelling_is_that_of_the_keys_and_values(name: str) -> None:
+    keys, values = zip(*partition_items(name), strict=True)
+    assert stored_partition_name(name) == partition_name(keys, values)
+
+
+@pytest.mark.parametrize("name", ["", "k", "k=", "=v", "k=v/", "k=v//k2=v"])
+def test_what_names_no_partition_has_no_stored_spelling(name: str) -> None:
+    with pytest.raises(NameFormatError, match="bad name"):
+        stored_partition_name(name)
 
 
 @pytest.mark.parametrize("value", [None, ""])

@@ -13,6 +13,7 @@ from query_api.reads.read import Read
 from query_api.reads.tables import GetTable, ListTables
 from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency, Requirement
+from tests.simulation.content import KEY
 from tests.simulation.database import Database, Moment
 from tests.simulation.nodes import WorkerNode
 from tests.simulation.scheduler import Scheduler
@@ -58,7 +59,7 @@ def question(
         GetTable(table),
         ListPartitions(table),
         ListPartitions(table),
-        GetPartition(table, PARTITIONS[value % len(PARTITIONS)]),
+        GetPartition(table, (KEY,), PARTITIONS[value % len(PARTITIONS)]),
         ListTables(DBS[value % len(DBS)]),
         GetDatabase(DBS[value % len(DBS)]),
     ]

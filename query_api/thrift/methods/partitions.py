@@ -11,7 +11,7 @@ from hive.collation import BY_BYTES, Collation
 from hive.errors import UncertainOrderError
 from hive.filters.expressions import Operator, compares_by
 from hive.filters.parser import parse_filter
-from hive.names import TableName, partition_name, values_of_names
+from hive.names import TableName, partition_name
 from hive.thrift.binary import decode, extended
 from hive.thrift.splice import (
     acid_partition,
@@ -107,7 +107,7 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
             return Unable.COLLATION
 
     def _chosen(self, table: bytes, about: TableFacts, objects: Objects) -> Outcome:
-        wanted = self.wanted if self.names is None else _of_names(self.names, about.keys)
+        wanted = self.wanted if self.names is None else Wanted(names=self.names)
         wanted = msgspec.structs.replace(wanted, collation=self.collation)
         if self.of_each is Of.NUMBER:
             return CountPartitions(self.table, wanted).answer(objects).to_bytes(4)
@@ -191,11 +191,6 @@ def _reads_whole_serdes(filter_text: str | None) -> bool:
 def _tells_values(prefix: Values, keys: int) -> bool:
     """Whether this list stands for complete values, rather than prefixes as a shorter list does."""
     return len(prefix) == keys or (len(prefix) < keys and not any(prefix[-1:]))
-
-
-def _of_names(names: Sequence[str], keys: Values) -> Wanted:
-    """The partitions of these names. A name that no partition can have matches none."""
-    return Wanted(names=tuple(values_of_names(keys, names)))
 
 
 def _chain(changes: Iterable[Callable[[bytes], bytes]]) -> Callable[[bytes], bytes]:

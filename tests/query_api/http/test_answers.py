@@ -80,12 +80,15 @@ def test_every_answer_has_the_form_that_the_document_tells() -> None:
     assert page["next"] == f"ds={DAYS[1]}"
 
 
-def test_a_table_without_partitions_is_told_from_wrong_values() -> None:
+def test_who_names_other_keys_than_the_tables_is_told_which_it_has() -> None:
     shards = MemoryShards(MemoryShard(change(1, CreateTable(table_image(keys=())))))
     [plain] = get(shards, f"{TABLE}/partitions/ds=1?{ANY}")
-    assert plain.json()["detail"] == "the table has no partitions: it has no keys"
-    [short] = get(warm(), f"{TABLE}/partitions/ds=1/hr=2?{ANY}")
-    assert short.json()["detail"] == "give 1 values, one for each of the keys ds"
+    assert plain.json()["detail"].endswith("whose keys are: none")
+    long, other = get(
+        warm(), f"{TABLE}/partitions/ds=1/hr=2?{ANY}", f"{TABLE}/partitions/day={DAYS[0]}?{ANY}"
+    )
+    assert long.json()["detail"].endswith("whose keys are: ds")
+    assert [response.status_code for response in (plain, long, other)] == [404] * 3
 
 
 def test_pages_follow_each_other_to_the_end() -> None:

@@ -5,13 +5,13 @@ import pytest
 from hive.thrift.binary import encode
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from query_api.cached_objects import CachedObjects
-from query_api.objects import Values
 from query_api.reads import AggregateStatistics
 from state.records.actions import CreateTable, PutPartitions, PutPartitionStatistics
 from state.records.objects import ColumnStatisticsImage
 from tests.query_api.shards import ORDERS, MemoryShard, change, partition_image, table_image
 
 WITH, WITHOUT = ("2026", "1"), ("2026", "2")
+NAME_WITH = "year=2026/month=1"
 COLUMN = {
     "colName": "amount",
     "colType": "bigint",
@@ -39,16 +39,19 @@ def objects() -> CachedObjects:
 def test_a_partition_that_is_named_more_than_once_counts_once(
     objects: CachedObjects, count: int
 ) -> None:
-    aggregates = AggregateStatistics(ORDERS, (WITH,) * count, ("amount",)).answer(objects)
+    aggregates = AggregateStatistics(ORDERS, (NAME_WITH,) * count, ("amount",)).answer(objects)
     statistics = aggregates["amount"].statistics
     assert statistics is not None
     assert statistics["statsData"]["longStats"]["numNulls"] == 5
 
 
-@pytest.mark.parametrize("other", [WITHOUT, ("2026", "absent"), ("2026",)])
+@pytest.mark.parametrize(
+    "other",
+    ["year=2026/month=2", "year=2026/month=absent", "year=2026", "month=1/year=2026", "a=2026/b=1"],
+)
 def test_a_partition_without_statistics_leaves_the_whole_unknown(
-    objects: CachedObjects, other: Values
+    objects: CachedObjects, other: str
 ) -> None:
-    for partitions in ((WITH, other), (other,)):
+    for partitions in ((NAME_WITH, other), (other,)):
         aggregates = AggregateStatistics(ORDERS, partitions, ("amount",)).answer(objects)
         assert aggregates["amount"].statistics is None
