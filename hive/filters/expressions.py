@@ -35,6 +35,8 @@ class Comparison(msgspec.Struct, frozen=True):
     constant: Constant
     place: int
     """The position of the comparison in the filter."""
+    is_mirrored: bool = False
+    """Whether the constant stands on the left in the filter."""
 
 
 class InList(msgspec.Struct, frozen=True):
@@ -143,8 +145,11 @@ def negated(expression: Expression, text: str) -> Expression:
             return And(tuple(negated(term, text) for term in terms))
         case InList():
             return negated(expression.as_or(), text)
-        case Comparison(key, operator, constant, place):
+        case Comparison(key, operator, constant, place, is_mirrored):
             opposite = _OPPOSITE.get(operator)
             if opposite is None:
                 raise FilterError(text, place, "LIKE can't be negated by IS")
-            return Comparison(key, opposite, constant, place)
+            if is_mirrored and operator in ORDERS:
+                # The metastore forgets which side the constant is on when it negates.
+                raise FilterError(text, place, "what IS negates wants the key on its left")
+            return Comparison(key, opposite, constant, place, is_mirrored)

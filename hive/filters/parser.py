@@ -126,7 +126,7 @@ class _Parser:
         operator = mirrored(self._operator())
         if operator is None:
             raise FilterError(cursor.text, place, "LIKE wants the key on its left")
-        return self._comparison(cursor.key(), operator, constant, place)
+        return self._comparison(cursor.key(), operator, constant, place, is_mirrored=True)
 
     def _of_key(self) -> Expression:
         cursor = self._cursor
@@ -242,10 +242,16 @@ class _Parser:
         return operator
 
     def _comparison(
-        self, key: Token, operator: Operator, constant: Constant, place: int
+        self,
+        key: Token,
+        operator: Operator,
+        constant: Constant,
+        place: int,
+        *,
+        is_mirrored: bool = False,
     ) -> Comparison:
         self._count(1)
-        return Comparison(key.text, operator, constant, place)
+        return Comparison(key.text, operator, constant, place, is_mirrored)
 
     def _count(self, comparisons: int) -> None:
         self._comparisons += comparisons

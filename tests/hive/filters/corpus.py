@@ -15,6 +15,7 @@ from hive.names import DEFAULT_PARTITION, escape_path_part
 Constant = str | int
 OPERATORS = ("=", "==", "!=", "<>", "<", "<=", ">", ">=")
 OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+IN_SQL = {"==": "=", "!=": "<>"}
 MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 CASTS = {
     "int": "decimal(21,0)",
@@ -86,8 +87,9 @@ CONSTANTS: dict[str, list[Constant]] = {
     "date": [*DAYS, "2024-06-15", DEFAULT_PARTITION],
     "timestamp": [*INSTANTS, "2030-01-01 00:00:00", DEFAULT_PARTITION],
 }
-IS = [("", False), ("", False), (" is true", False), (" IS NOT false", False), (" is false", True)]
-IS += [(" is not TRUE", True)]
+IS_TRUE = [(" is true", False), (" IS NOT false", False)]
+IS_FALSE = [(" is false", True), (" is not TRUE", True)]
+NO_IS = [("", False), ("", False)]
 
 
 @dataclass
@@ -114,7 +116,12 @@ class Corpus:
 
     def filters(self) -> st.SearchStrategy[Filter]:
         leaves = st.one_of(
-            self._comparisons(), self._comparisons(), self._between(), self._in(), self._structs()
+            self._comparisons(),
+            self._comparisons(),
+            self._mirrored(),
+            self._between(),
+            self._in(),
+            self._structs(),
         )
         return st.recursive(leaves, self._combined, max_leaves=6)
 
@@ -148,17 +155,32 @@ class Corpus:
                 return Filter(text, self._sql(position, "LIKE", pattern), None)
             operator = draw(st.sampled_from(OPERATORS))
             written, constant = draw(self._constant(position))
-            sql_operator = {"==": "=", "!=": "<>"}.get(operator, operator)
-            if draw(st.integers(0, 4)) == 0:
-                text = f"{written} {operator} {key}"
-                sql_operator = MIRRORED.get(sql_operator, sql_operator)
-            else:
-                space = draw(st.sampled_from([" ", "", "\n"]))
-                text = f"{key}{space}{operator}{space}{written}"
+            sql_operator = IN_SQL.get(operator, operator)
+            space = draw(st.sampled_from([" ", "", "\n"]))
             return Filter(
-                text,
+                f"{key}{space}{operator}{space}{written}",
                 self._sql(position, sql_operator, constant),
                 self._sql(position, OPPOSITE[sql_operator], constant),
+            )
+
+        return build()
+
+    def _mirrored(self) -> st.SearchStrategy[Filter]:
+        """Comparisons with the constant on the left, many of them under IS."""
+
+        @st.composite
+        def build(draw: st.DrawFn) -> Filter:
+            position = draw(self._positions())
+            operator = draw(st.sampled_from(OPERATORS))
+            written, constant = draw(self._constant(position))
+            sql_operator = IN_SQL.get(operator, operator)
+            sql_operator = MIRRORED.get(sql_operator, sql_operator)
+            sql = self._sql(position, sql_operator, constant)
+            opposite = None
+            if operator not in MIRRORED:
+                opposite = self._sql(position, OPPOSITE[sql_operator], constant)
+            return _under_is(
+                draw, f"({written} {operator} {self._key(draw, position)})", sql, opposite
             )
 
         return build()
@@ -229,12 +251,10 @@ class Corpus:
             text = f" {word} ".join(f"({term.text})" for term in terms)
             sql = _join(word, [term.sql for term in terms])
             opposites = [term.opposite for term in terms if term.opposite]
-            if len(opposites) < len(terms):
-                return Filter(f"({text})", sql, None)
-            opposite = _join("or" if word == "and" else "and", opposites)
-            suffix, turned = draw(st.sampled_from(IS))
-            both = (opposite, sql) if turned else (sql, opposite)
-            return Filter(f"(({text}){suffix})", *both)
+            opposite = None
+            if len(opposites) == len(terms):
+                opposite = _join("or" if word == "and" else "and", opposites)
+            return _under_is(draw, f"({text})", sql, opposite)
 
         return build()
 
@@ -269,6 +289,16 @@ class Corpus:
         after = "/%" if position < len(self.keys) - 1 else ""
         sql.text += f" and name {'' if operator == '=' else 'not '}like %s"
         sql.parameters.append(f"{before}{fragment}{after}")
+
+
+def _under_is(draw: st.DrawFn, text: str, sql: Sql, opposite: Sql | None) -> Filter:
+    """A filter in brackets, with an IS behind it or none."""
+    if opposite is None:
+        suffix, _ = draw(st.sampled_from(NO_IS + IS_TRUE))
+        return Filter(f"({text}{suffix})", sql, None)
+    suffix, turned = draw(st.sampled_from(NO_IS + IS_TRUE + IS_FALSE))
+    both = (opposite, sql) if turned else (sql, opposite)
+    return Filter(f"({text}{suffix})", *both)
 
 
 def _join(word: Literal["and", "or"], conditions: Sequence[Sql]) -> Sql:

@@ -144,6 +144,19 @@ def test_one_not_of_two_is_lost_there_and_refused_here(client: HmsClient) -> Non
         by_filter(text, KEYS)
 
 
+@pytest.mark.parametrize("word", ["is false", "is not true"])
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [("5 < i", "i >= 5"), ("5 <= i", "i > 5"), ("5 > i", "i <= 5"), ("5 >= i", "i < 5")],
+)
+def test_the_side_of_a_constant_is_lost_there_and_refused_here(
+    client: HmsClient, text: str, there: str, word: str
+) -> None:
+    assert in_metastore(client, f"({text}) {word}") == ours(there) != ours(f"{text}")
+    with pytest.raises(FilterError):
+        by_filter(f"({text}) {word}", KEYS)
+
+
 @pytest.mark.parametrize("text", ["day_of > 'abc'", "day_of like '2024%'", "t >= '2024-01-01'"])
 def test_dates_against_other_texts_compare_as_texts_there_and_are_refused_here(
     client: HmsClient, text: str

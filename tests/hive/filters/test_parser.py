@@ -70,6 +70,8 @@ def brief(expression: Expression) -> object:
         ),
         ("(a = 1 or b < 2) is false", ("and", "a != 1", "b >= 2")),
         ("((a = 1) is not true) is false", "a = 1"),
+        ("(1 = a and 2 <> b) is not true", ("or", "a != 1", "b = 2")),
+        ("(1 < a and 2 >= b) is not false", ("and", "a > 1", "b <= 2")),
     ],
 )
 def test_what_a_filter_says(text: str, expected: object) -> None:
@@ -81,7 +83,8 @@ def test_what_a_filter_says(text: str, expected: object) -> None:
 
 
 def test_each_comparison_knows_its_place() -> None:
-    assert parse_filter("a = 1 and 2 < b") == And((one("a", "=", 1), one("b", ">", 2, 10)))
+    mirrored = Comparison("b", Operator.GT, 2, 10, is_mirrored=True)
+    assert parse_filter("a = 1 and 2 < b") == And((one("a", "=", 1), mirrored))
 
 
 @pytest.mark.parametrize(
@@ -98,6 +101,9 @@ def test_each_comparison_knows_its_place() -> None:
         ("'x' like a", "LIKE wants the key on its left"),
         ("(a like 'x') is false", "LIKE can't be negated by IS"),
         ("(a) not in (1) is not true", "NOT IN can't be followed by IS NOT"),
+        ("(1 < a) is false", "at character 1 of '(1 < a) is false': what IS negates wants the key"),
+        ("(a = 1 or (2 >= b)) is not true", "at character 11 of"),
+        ("((1 <= a) is not true) is false", "what IS negates wants the key on its left"),
         ("a = date '2024-02-30'", "'2024-02-30' is no DATE of the calendar"),
         ("a = timestamp '2024-02-03'", "is no TIMESTAMP of the calendar"),
         ("a = 9223372036854775808", "a whole number has at most 64 bits"),
