@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hive.errors import InputError
-from hive.names import TableName, partition_items
+from hive.names import TableName, partition_items, stored_partition_name
 from hive.thrift.splice import acid_partition, has_values, lacks_serde_details
 from query_api.objects import Objects, Values
 from query_api.reads.read import Group
@@ -64,6 +64,10 @@ class GetPartitionByName(TableMethod, frozen=True, kw_only=True):
         return None if self.with_database else Group(TargetKind.TABLE, self.table)
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
+        # Where less is escaped, the metastore divides at the last `=`, and takes what is before a
+        # `:` for the scheme of a path.
+        if self.name != stored_partition_name(self.name):
+            return Unable.FORM
         items = dict(partition_items(self.name))
         if not items or not items.keys() >= set(keys := facts(table).keys):
             return Unable.FORM

@@ -262,7 +262,8 @@ def _single(table: Table, place: dict[str, str]) -> Iterator[Call]:
         request = {**place, "partVals": list(values)}
         yield req("get_partition_req", "GetPartitionRequest", **request)
         yield req("get_partition_req", "GetPartitionRequest", **request, **ids)
-    for name in (*table.partitions, "no=such", "no_such", "a=b/c=d"):
+    bare = [form.format(name) for name in table.partitions[:1] for form in ("{}=x", "{}:x", "x:{}")]
+    for name in (*table.partitions, *bare, "no=such", "no_such", "a=b/c=d"):
         yield call("get_partition_by_name", *old, name)
         yield call("get_partition_by_name", *old, "/".join(reversed(name.split("/"))))
 

@@ -287,6 +287,11 @@ def test_long_lists_are_written_while_they_are_read(source: MemoryShards) -> Non
     assert decode(PARTITIONS_RESULT, whole(few))["success"] == partitions[:7]
 
 
+def by_name(name: str) -> Call:
+    place = {"db_name": "sales", "tbl_name": "orders"}
+    return call("get_partition_by_name", **place, part_name=name)
+
+
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
@@ -299,6 +304,11 @@ def test_long_lists_are_written_while_they_are_read(source: MemoryShards) -> Non
         (call("get_database", name="sales"), Unable.FORM),
         (call("get_databases"), Unable.FORM),
         (call("get_tables", db_name="sales", pattern="[a-z]+"), Unable.FORM),
+        (by_name("ds=x=y"), Unable.FORM),
+        (by_name("ds=10:00"), Unable.FORM),
+        (by_name("ds=x%3dy"), Unable.FORM),
+        (by_name("ds"), Unable.FORM),
+        (by_name("other=1"), Unable.FORM),
         (
             call(
                 "get_partitions_by_filter",
