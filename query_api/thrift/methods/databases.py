@@ -159,7 +159,8 @@ def plain_pattern(text: str | None) -> str:
     """A pattern, if the cache and the metastore interpret it alike."""
     if text is None or text == ".*":
         return "*"
-    if _PLAIN.fullmatch(text) is None:
+    # Without any alternative, the metastore has no condition left.
+    if _PLAIN.fullmatch(text) is None or not text.strip("|"):
         raise InputError("a pattern that only the metastore understands")
     return text
 

@@ -129,7 +129,7 @@ def calls_about(databases: Sequence[str], tables: Sequence[Table]) -> Iterator[C
 
 def _about_databases(databases: Iterable[str]) -> Iterator[Call]:
     yield call("get_all_databases")
-    for pattern in ("*", None, "r*", "no_such*", "reader|default", "@hive#", "@hive#re*", "r.*"):
+    for pattern in ("*", None, "r*", "no*", "reader|default", "@hive#", "@hive#re*", "r.*", "|"):
         yield call("get_databases", pattern)
     for db in databases:
         yield call("get_database", db)
@@ -147,7 +147,7 @@ def _about_databases(databases: Iterable[str]) -> Iterator[Call]:
 def _about_names(db: str, names: Sequence[str]) -> Iterator[Call]:
     yield call("get_all_tables", db)
     yield call("get_all_tables", f"@hive#{db}")
-    for pattern in ("*", None, ".*", "a*", "*a*|e*", "plain", "B*", "a.*", "", "a c"):
+    for pattern in ("*", None, ".*", "a*", "*a*|e*", "plain", "B*", "a.*", "", "a c", "|", "|a*|"):
         yield call("get_tables", db, pattern)
         yield call("get_table_meta", db, pattern, [])
         for kind in ("MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"):
@@ -383,7 +383,7 @@ def _about_constraints(table: Table) -> Iterator[Call]:
 def _about_functions(databases: Iterable[str]) -> Iterator[Call]:
     yield call("get_all_functions")
     for db in databases:
-        for pattern in ("*", None, ".*", "f*", "fun|x", "F*", "no", "f.n"):
+        for pattern in ("*", None, ".*", "f*", "fun|x", "F*", "no", "f.n", "||"):
             yield call("get_functions", db, pattern)
             yield call("get_functions", f"@hive#{db}", pattern)
         for name in ("fun", "fun2", "Fun", "no_such", ""):

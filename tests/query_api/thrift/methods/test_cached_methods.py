@@ -304,6 +304,8 @@ def by_name(name: str) -> Call:
         (call("get_database", name="sales"), Unable.FORM),
         (call("get_databases"), Unable.FORM),
         (call("get_tables", db_name="sales", pattern="[a-z]+"), Unable.FORM),
+        (call("get_tables", db_name="sales", pattern="|"), Unable.FORM),
+        (call("get_databases", pattern="||"), Unable.FORM),
         (by_name("ds=x=y"), Unable.FORM),
         (by_name("ds=10:00"), Unable.FORM),
         (by_name("ds=x%3dy"), Unable.FORM),
