@@ -62,7 +62,7 @@ class Bulk:
                     f"the store in {store.path} is ahead of its topic, which ends at offset "
                     f"{bounds.end} and not at {offset}: it has lost records. Build the shard again"
                 )
-            if 0 < offset < bounds.first and has_newer_image(offset, bounds.end):
+            if offset < bounds.first and has_newer_image(offset, bounds.end):
                 raise OtherStoreError(
                     f"the store in {store.path} lacks the records from offset {offset} to "
                     f"{bounds.first}, which were deleted: an image has them. Build the shard again"

@@ -57,32 +57,34 @@ async def test_a_topic_without_records_has_nothing_to_catch_up_with(
     delete_topic(kafka_broker, topic.name)
 
 
+@pytest.mark.parametrize("offset", [0, 1])
 @pytest.mark.parametrize("is_newer", [True, False])
 async def test_a_store_that_lacks_deleted_records_gives_way_to_a_newer_image(
-    kafka_broker: str, tmp_path: Path, is_newer: bool
+    kafka_broker: str, tmp_path: Path, is_newer: bool, offset: int
 ) -> None:
+    """A store that had nothing when the topic was trimmed lacks them, too."""
     topic = new_topic(kafka_broker, 1)
     writer = TopicWriter(topic)
     writer.write(0, [encode(Change(0, event, event + 1)) for event in range(3)])
     writer.flush()
     questions: list[tuple[int, int]] = []
 
-    def has_newer_image(offset: int, end: int) -> bool:
-        questions.append((offset, end))
+    def has_newer_image(*question: int) -> bool:
+        questions.append((question[0], question[1]))
         return is_newer
 
     bulk, identity = Bulk(topic), shard_identity(topic, 0)
     with Store(tmp_path / "0", identity, families=SHARD_FAMILIES, budget=BUDGET) as store:
         with TopicReader(topic) as reader:
-            replay(store, reader, end=1)
+            replay(store, reader, end=offset)
         delete_before(topic, 0, 2)
         catch_up = partial(bulk.catch_up, store, Skips(), Event(), lambda: None, has_newer_image)
         if is_newer:
-            with pytest.raises(OtherStoreError, match="from offset 1 to 2"):
+            with pytest.raises(OtherStoreError, match=f"from offset {offset} to 2"):
                 await catch_up()
         else:
             assert await catch_up()
             assert store.position.offset == 3
-    assert questions == [(1, 3)]
+    assert questions == [(offset, 3)]
     bulk.close()
     delete_topic(kafka_broker, topic.name)
