@@ -37,8 +37,17 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return sum(file.size for file in self.files)
 
     @property
+    def order(self) -> tuple[int, float]:
+        """The order of a shard's images, the oldest first.
+
+        The offset counts, which only grows. The epoch doesn't: a shard that forged records have
+        raised to another returns to a lower one.
+        """
+        return self.position.offset, self.made_s
+
+    @property
     def name(self) -> str:
-        """The file name of the manifest; names sort as positions do."""
+        """The file name of the manifest. Names don't sort as images do: see `order`."""
         return f"{self.position.epoch:010d}-{self.position.offset:020d}.json"
 
 

@@ -66,7 +66,7 @@ class Images:
     def of(self, identity: Identity) -> list[Manifest]:
         """The images of a shard, the newest first; unusable ones are logged and left out."""
         own = []
-        for path in sorted(self._names(self._manifests(identity)), reverse=True):
+        for path in self._names(self._manifests(identity)):
             try:
                 manifest = manifests.decode(self._fs.cat_file(path), path)
             except ImageError as error:
@@ -74,7 +74,7 @@ class Images:
                 continue
             if manifest.identity == identity:
                 own.append(manifest)
-        return own
+        return sorted(own, key=lambda manifest: manifest.order, reverse=True)
 
     def restore(self, manifest: Manifest, path: Path) -> None:
         """Builds the store of an image; the path must not exist."""

@@ -24,7 +24,7 @@ IDENTITY = Identity(format_version=1, topic_id="a/b+c==", partitions=4, shard=2)
 TABLE = TableName("hive", "db", "t")
 
 
-def fold(store: Store, first: int, last: int) -> None:
+def fold(store: Store, first: int, last: int, epoch: int = 0) -> None:
     txn = store.transaction()
     fold = Fold(txn)
     if first == 1:
@@ -36,7 +36,7 @@ def fold(store: Store, first: int, last: int) -> None:
             Change(0, event - 1, event, (PutPartitions(TABLE, 0, (partition_image,), added=True),))
         )
     fold.flush()
-    store.commit(txn, Position(0, last, last))
+    store.commit(txn, Position(epoch, last, last))
 
 
 @pytest.fixture
@@ -81,6 +81,17 @@ def test_the_newest_counts(images: Images, store: Store, tmp_path: Path) -> None
     newest = images.create(store, tmp_path / "scratch")
     assert [one.position.offset for one in images.of(IDENTITY)] == [700, 600, 500]
     assert images.restore_newest(IDENTITY, tmp_path / "restored") == newest
+
+
+def test_the_newest_counts_though_its_epoch_is_lower(
+    images: Images, store: Store, tmp_path: Path
+) -> None:
+    """Forged records had raised the epoch, and the shard returned to that of the connectors."""
+    for last, epoch in ((600, 2_000_000), (700, 1)):
+        fold(store, last - 99, last, epoch)
+        newest = images.create(store, tmp_path / "scratch")
+    images.prune(IDENTITY, 1)
+    assert images.of(IDENTITY) == [newest]
 
 
 def test_one_that_is_ahead_of_its_topic_is_left_out(
