@@ -69,6 +69,9 @@ class Images:
         for path in self._names(self._manifests(identity)):
             try:
                 manifest = manifests.decode(self._fs.cat_file(path), path)
+            except FileNotFoundError:
+                # Somebody has pruned it since it was listed.
+                continue
             except ImageError as error:
                 log.warning("an image can't be used", error=str(error))
                 continue
@@ -106,33 +109,45 @@ class Images:
         return None
 
     def prune(self, identity: Identity, keep: int) -> int:
-        """Deletes all but the newest images of a shard; returns how many files went."""
+        """Deletes all but the newest images of a shard; returns how many files went.
+
+        Others may make and prune images of the shard meanwhile. So only images of one listing go,
+        and only files that were there before that of the images which stay.
+        """
         assert keep >= 1
-        kept = self.of(identity)[:keep]
-        names = {manifest.name for manifest in kept}
-        for path in self._names(self._manifests(identity)):
-            if kept and path.rpartition("/")[2] not in names:
-                self._fs.rm_file(path)
-        needed = {file.hash for manifest in kept for file in manifest.files}
-        gone = 0
-        for path in self._names(self._folder(identity, "files")):
-            if path.rpartition("/")[2] not in needed and self._age_s(path) > YOUNG_S:
-                self._fs.rm_file(path)
-                gone += 1
-        return gone
+        for manifest in self.of(identity)[keep:]:
+            self._remove(f"{self._manifests(identity)}/{manifest.name}")
+        paths = self._names(self._folder(identity, "files"))
+        needed = {file.hash for manifest in self.of(identity) for file in manifest.files}
+        unneeded = [path for path in paths if path.rpartition("/")[2] not in needed]
+        return sum(self._remove(path) for path in unneeded if self._is_old(path))
+
+    def _remove(self, path: str) -> bool:
+        """Deletes a file; False if somebody else has."""
+        try:
+            self._fs.rm_file(path)
+        except FileNotFoundError:
+            return False
+        return True
 
     def _send(self, scratch: Path, manifest: Manifest) -> None:
-        files = self._folder(manifest.identity, "files")
-        self._fs.makedirs(files, exist_ok=True)
+        self._fs.makedirs(self._folder(manifest.identity, "files"), exist_ok=True)
         self._fs.makedirs(self._manifests(manifest.identity), exist_ok=True)
-        there = {path.rpartition("/")[2] for path in self._names(files)}
-        for file in manifest.files:
-            if file.hash not in there:
-                self._put(f"{files}/{file.hash}", scratch / file.name)
+        self._send_files(scratch, manifest)
         final = f"{self._manifests(manifest.identity)}/{manifest.name}"
         aside = f"{self._folder(manifest.identity, 'files')}/{uuid4().hex}.new"
         self._fs.pipe_file(aside, manifests.encode(manifest))
         self._fs.mv(aside, final)
+        # Somebody may have pruned a file that was there, because no image needed it until now.
+        self._send_files(scratch, manifest)
+
+    def _send_files(self, scratch: Path, manifest: Manifest) -> None:
+        """Uploads the files that aren't there."""
+        files = self._folder(manifest.identity, "files")
+        there = {path.rpartition("/")[2] for path in self._names(files)}
+        for file in manifest.files:
+            if file.hash not in there:
+                self._put(f"{files}/{file.hash}", scratch / file.name)
 
     def _put(self, final: str, path: Path) -> None:
         """Uploads a file under another name and renames it, so that a partial one never stands
@@ -194,9 +209,13 @@ class Images:
             return []
         return paths
 
-    def _age_s(self, path: str) -> float:
-        modified: Any = self._fs.modified(path)
-        return time.time() - float(modified.timestamp())
+    def _is_old(self, path: str) -> bool:
+        """Whether no image that is being made waits for this file; False if it is gone."""
+        try:
+            modified: Any = self._fs.modified(path)
+        except FileNotFoundError:
+            return False
+        return time.time() - float(modified.timestamp()) > YOUNG_S
 
 
 def _open(url: str) -> tuple[Any, str]:

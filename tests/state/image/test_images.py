@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pytest
@@ -12,7 +13,7 @@ from hive.errors import ImageError, MetatideError
 from hive.names import TableName
 from processors.fold import Fold
 from state import digest
-from state.image import Images, repository
+from state.image import Images, Manifest, repository
 from state.records import Change
 from state.records.actions import CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
@@ -235,6 +236,81 @@ def test_pruning_keeps_what_the_kept_need(
     assert images.prune(IDENTITY, 1) > 0
     assert len(files(images)) == len({one.hash for one in newest.files}) + 1 < count
     assert images.restore_newest(IDENTITY, tmp_path / "restored") == newest
+
+
+@pytest.fixture
+def others(images: Images) -> Images:
+    """Another maker at the same place."""
+    return Images(images._fs.unstrip_protocol(images._root), BUDGET)
+
+
+def test_an_image_that_comes_while_others_are_pruned_stays(
+    images: Images, others: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images.create(store, tmp_path / "scratch")
+    fold(store, 501, 600)
+    list_images = images.of
+
+    def listed(identity: Identity) -> list[Manifest]:
+        manifests = list_images(identity)
+        monkeypatch.setattr(images, "of", list_images)
+        others.create(store, tmp_path / "scratch")
+        return manifests
+
+    monkeypatch.setattr(images, "of", listed)
+    monkeypatch.setattr(repository, "YOUNG_S", -1.0)
+    images.prune(IDENTITY, 1)
+    assert [manifest.position.offset for manifest in others.of(IDENTITY)] == [600, 500]
+    assert others.restore_newest(IDENTITY, tmp_path / "restored") == others.of(IDENTITY)[0]
+
+
+def test_a_file_that_is_pruned_while_an_image_is_made_is_sent_again(
+    images: Images, others: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images.create(store, tmp_path / "scratch")
+    [path] = [path for path in files(images) if "/manifests/" in path]
+    images._fs.rm_file(path)
+    put = images._put
+
+    def pruned(final: str, file: Path) -> None:
+        monkeypatch.setattr(images, "_put", put)
+        with monkeypatch.context() as later:
+            later.setattr(repository, "YOUNG_S", -1.0)
+            assert others.prune(IDENTITY, 1)
+        put(final, file)
+
+    fold(store, 501, 600)
+    monkeypatch.setattr(images, "_put", pruned)
+    manifest = images.create(store, tmp_path / "scratch")
+    images.restore(manifest, tmp_path / "restored")
+
+
+@pytest.mark.parametrize("step", ["cat_file", "rm_file", "modified"])
+def test_two_may_prune_at_once(
+    images: Images,
+    others: Images,
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+) -> None:
+    """What the one has listed, the other deletes before this step."""
+    for last in (600, 700, 800):
+        images.create(store, tmp_path / "scratch")
+        store.compact()
+        fold(store, last - 99, last)
+    newest = images.create(store, tmp_path / "scratch")
+    monkeypatch.setattr(repository, "YOUNG_S", -1.0)
+    plain = getattr(images._fs, step)
+
+    def late(path: str) -> Any:
+        monkeypatch.setattr(images._fs, step, plain)
+        assert others.prune(IDENTITY, 1)
+        return plain(path)
+
+    monkeypatch.setattr(images._fs, step, late)
+    images.prune(IDENTITY, 2)
+    assert images.of(IDENTITY) == [newest]
 
 
 def test_a_place_that_nobody_knows_is_refused() -> None:
