@@ -5,10 +5,9 @@ import time
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from uuid import uuid4
 
-import fsspec
 import structlog
 
 from hive.errors import ColdShardError, ImageError, OtherStoreError
@@ -16,6 +15,7 @@ from hive.urls import masked
 from state import digest
 from state.image import manifest as manifests
 from state.image.manifest import File, Manifest
+from state.image.storage import Storage
 from state.store import Identity, MemoryBudget, ReadOnlyStore, Store
 from state.store.families import SHARD_FAMILIES
 
@@ -36,7 +36,7 @@ class Images:
     """
 
     def __init__(self, url: str, budget: MemoryBudget) -> None:
-        self._fs, self._root = _open(url)
+        self._storage = Storage(url)
         self._budget = budget
         self._hashes: dict[tuple[int, int, int], str] = {}
 
@@ -66,9 +66,9 @@ class Images:
     def of(self, identity: Identity) -> list[Manifest]:
         """The images of a shard, the newest first; unusable ones are logged and left out."""
         own = []
-        for path in self._names(self._manifests(identity)):
+        for path in self._storage.paths(self._manifests(identity)):
             try:
-                manifest = manifests.decode(self._fs.cat_file(path), path)
+                manifest = manifests.decode(self._storage.read(path), path)
             except FileNotFoundError:
                 # Somebody has pruned it since it was listed.
                 continue
@@ -116,50 +116,35 @@ class Images:
         """
         assert keep >= 1
         for manifest in self.of(identity)[keep:]:
-            self._remove(f"{self._manifests(identity)}/{manifest.name}")
-        paths = self._names(self._folder(identity, "files"))
+            self._storage.remove(f"{self._manifests(identity)}/{manifest.name}")
+        paths = self._storage.paths(self._folder(identity, "files"))
         needed = {file.hash for manifest in self.of(identity) for file in manifest.files}
         unneeded = [path for path in paths if path.rpartition("/")[2] not in needed]
-        return sum(self._remove(path) for path in unneeded if self._is_old(path))
-
-    def _remove(self, path: str) -> bool:
-        """Deletes a file; False if somebody else has."""
-        try:
-            self._fs.rm_file(path)
-        except FileNotFoundError:
-            return False
-        return True
+        return sum(self._storage.remove(path) for path in unneeded if self._is_old(path))
 
     def _send(self, scratch: Path, manifest: Manifest) -> None:
-        self._fs.makedirs(self._folder(manifest.identity, "files"), exist_ok=True)
-        self._fs.makedirs(self._manifests(manifest.identity), exist_ok=True)
+        self._storage.make_folder(self._folder(manifest.identity, "files"))
+        self._storage.make_folder(self._manifests(manifest.identity))
         self._send_files(scratch, manifest)
         final = f"{self._manifests(manifest.identity)}/{manifest.name}"
         aside = f"{self._folder(manifest.identity, 'files')}/{uuid4().hex}.new"
-        self._fs.pipe_file(aside, manifests.encode(manifest))
-        self._fs.mv(aside, final)
+        self._storage.write(aside, manifests.encode(manifest))
+        self._storage.move(aside, final)
         # Somebody may have pruned a file that was there, because no image needed it until now.
         self._send_files(scratch, manifest)
 
     def _send_files(self, scratch: Path, manifest: Manifest) -> None:
         """Uploads the files that aren't there."""
         files = self._folder(manifest.identity, "files")
-        there = {path.rpartition("/")[2] for path in self._names(files)}
+        there = {path.rpartition("/")[2] for path in self._storage.paths(files)}
         for file in manifest.files:
             if file.hash not in there:
-                self._put(f"{files}/{file.hash}", scratch / file.name)
-
-    def _put(self, final: str, path: Path) -> None:
-        """Uploads a file under another name and renames it, so that a partial one never stands
-        under its hash."""
-        aside = f"{final}.{uuid4().hex}.new"
-        self._fs.put_file(str(path), aside)
-        self._fs.mv(aside, final)
+                self._storage.put(scratch / file.name, f"{files}/{file.hash}")
 
     def _fetch(self, manifest: Manifest, file: File, path: Path) -> None:
         source = f"{self._folder(manifest.identity, 'files')}/{file.hash}"
         try:
-            self._fs.get_file(source, str(path))
+            self._storage.fetch(source, path)
         except FileNotFoundError as error:
             raise ImageError(
                 f"the image {manifest.name} of shard {manifest.identity.shard} lacks the file "
@@ -197,32 +182,17 @@ class Images:
     def _folder(self, identity: Identity, name: str) -> str:
         # Topic ids are base64, which may hold a slash.
         topic = identity.topic_id.replace("/", "_")
-        return f"{self._root}/{topic}/{identity.shard}/{name}"
+        return f"{self._storage.root}/{topic}/{identity.shard}/{name}"
 
     def _manifests(self, identity: Identity) -> str:
         return self._folder(identity, "manifests")
 
-    def _names(self, folder: str) -> list[str]:
-        try:
-            paths: list[str] = self._fs.ls(folder, detail=False, refresh=True)
-        except FileNotFoundError:
-            return []
-        return paths
-
     def _is_old(self, path: str) -> bool:
         """Whether no image that is being made waits for this file; False if it is gone."""
         try:
-            modified: Any = self._fs.modified(path)
+            return self._storage.age_s(path) > YOUNG_S
         except FileNotFoundError:
             return False
-        return time.time() - float(modified.timestamp()) > YOUNG_S
-
-
-def _open(url: str) -> tuple[Any, str]:
-    try:
-        return fsspec.core.url_to_fs(url)  # type: ignore[no-any-return]
-    except (ValueError, ImportError) as error:
-        raise ImageError(f"images can't be stored at {masked(f'{url}: {error}')}") from error
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -24,6 +24,7 @@ from state.shard_reader import ShardReader
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import TopicReader
+from tests.support import silent_storage
 from tests.support.processes import die_with_parent
 from tests.support.topics import log_records, new_topic, write
 
@@ -94,6 +95,19 @@ async def test_an_image_that_is_no_good_leaves_the_one_before(
     for path in Path(imaging.url).rglob("files/*"):
         if path.name not in held:
             path.write_bytes(b"junk")
+    await imaged.refresh()
+    assert imaged.shards[0].position.offset == 100
+    imaged.close()
+
+
+async def test_storage_that_does_not_answer_leaves_the_image_before(
+    kafka_broker: str, tmp_path: Path
+) -> None:
+    imaging = Imaging(kafka_broker, tmp_path)
+    imaged = ImagedShards(imaging.topic, imaging.images, tmp_path / "served", BUDGET)
+    imaging.image(100)
+    await imaged.refresh()
+    imaged._images = Images(silent_storage.URL, BUDGET)
     await imaged.refresh()
     assert imaged.shards[0].position.offset == 100
     imaged.close()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from hive.errors import ColdShardError, RecordFormatError
+from hive.errors import ColdShardError, ImageError, RecordFormatError
 from hive.names import TableName
 from processors.replay import replay
 from processors.shard import UNFLUSHED_RECORDS_MAX, Record, Shard
@@ -40,6 +40,7 @@ from state.topic import Topic
 from state.topic.settings import QUIET
 from tests.processors.worker.in_process import PATIENCE_S, until, working
 from tests.support import topics
+from tests.support.silent_storage import URL, SilentStorage, SilentStorageError
 from tests.support.topics import new_topic
 
 TABLE = TableName("hive", "db", "t")
@@ -309,3 +310,23 @@ async def test_only_events_and_many_other_records_make_a_flush_due(
             assert not await writes_files(shard, opened)
         assert await writes_files(shard, opened)
         assert await writes_files(shard, put(2))
+
+
+async def test_storage_of_images_that_does_not_answer_ends_nothing(
+    topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The topic is whole, so the shard begins from it; images are tried again and again."""
+    attempts = []
+
+    def fail(*_: object, **__: object) -> None:
+        attempts.append(1)
+        raise SilentStorageError("nothing answers")
+
+    monkeypatch.setattr(SilentStorage, "makedirs", fail)
+    await asyncio.to_thread(write, topic, CREATED, put(2))
+    async with working(topic, tmp_path, images_url=URL, images_every_s=0.1) as worker:
+        assert worker.shards[0].position.offset == 2
+        await until(lambda: len(attempts) >= 3)
+        assert worker.ready
+        with pytest.raises(ImageError, match="nothing answers"):
+            await worker.make_images()

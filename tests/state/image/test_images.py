@@ -57,7 +57,10 @@ def images(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Images]:
 
 
 def files(images: Images) -> dict[str, bytes]:
-    return {path: images._fs.cat_file(path) for path in images._fs.find(images._root, refresh=True)}
+    return {
+        path: images._storage._fs.cat_file(path)
+        for path in images._storage._fs.find(images._storage.root, refresh=True)
+    }
 
 
 def exact(path: Path) -> tuple[str, Position]:
@@ -151,13 +154,13 @@ def test_a_damaged_file_is_refused_whichever_it_is(
         if "/files/" not in path or not data:
             continue
         if harm is None:
-            images._fs.rm_file(path)
+            images._storage._fs.rm_file(path)
         else:
-            images._fs.pipe_file(path, harm(data))
+            images._storage._fs.pipe_file(path, harm(data))
         with pytest.raises(ImageError):
             images.restore(manifest, tmp_path / "restored")
         assert not (tmp_path / "restored").exists()
-        images._fs.pipe_file(path, data)
+        images._storage._fs.pipe_file(path, data)
     images.restore(manifest, tmp_path / "restored")
 
 
@@ -168,7 +171,7 @@ def test_a_torn_manifest_is_no_image_and_an_older_one_is_taken(
     fold(store, 501, 510)
     newer = images.create(store, tmp_path / "scratch")
     [path] = [path for path in files(images) if path.endswith(newer.name)]
-    images._fs.pipe_file(path, cut(images._fs.cat_file(path)))
+    images._storage._fs.pipe_file(path, cut(images._storage._fs.cat_file(path)))
     assert images.of(IDENTITY) == [older]
     assert images.restore_newest(IDENTITY, tmp_path / "restored") == older
 
@@ -178,8 +181,8 @@ def test_a_manifest_that_tells_another_position_is_refused(
 ) -> None:
     manifest = images.create(store, tmp_path / "scratch")
     [path] = [path for path in files(images) if path.endswith(manifest.name)]
-    data = images._fs.cat_file(path).replace(b"500", b"499")
-    images._fs.pipe_file(path, data)
+    data = images._storage._fs.cat_file(path).replace(b"500", b"499")
+    images._storage._fs.pipe_file(path, data)
     assert images.restore_newest(IDENTITY, tmp_path / "restored") is None
 
 
@@ -188,8 +191,8 @@ def test_a_manifest_cannot_name_a_place_elsewhere(
 ) -> None:
     manifest = images.create(store, tmp_path / "scratch")
     [path] = [path for path in files(images) if path.endswith(manifest.name)]
-    data = images._fs.cat_file(path).replace(b'"CURRENT"', b'"../CURRENT"')
-    images._fs.pipe_file(path, data)
+    data = images._storage._fs.cat_file(path).replace(b'"CURRENT"', b'"../CURRENT"')
+    images._storage._fs.pipe_file(path, data)
     assert images.of(IDENTITY) == []
 
 
@@ -199,7 +202,7 @@ def test_without_a_manifest_there_is_no_image(
     """An upload that is cut off at any file leaves the images as they were."""
     older = images.create(store, tmp_path / "scratch")
     fold(store, 501, 2000)
-    mv = images._fs.mv
+    mv = images._storage._fs.mv
     left = 0
 
     def stop(*arguments: str) -> None:
@@ -209,7 +212,7 @@ def test_without_a_manifest_there_is_no_image(
             raise OSError("the network is gone")
         mv(*arguments)
 
-    monkeypatch.setattr(images._fs, "mv", stop)
+    monkeypatch.setattr(images._storage._fs, "mv", stop)
     for allowed in (0, 1, 0):
         left = allowed
         with pytest.raises(OSError, match="the network is gone"):
@@ -241,7 +244,7 @@ def test_pruning_keeps_what_the_kept_need(
 @pytest.fixture
 def others(images: Images) -> Images:
     """Another maker at the same place."""
-    return Images(images._fs.unstrip_protocol(images._root), BUDGET)
+    return Images(images._storage._fs.unstrip_protocol(images._storage.root), BUDGET)
 
 
 def test_an_image_that_comes_while_others_are_pruned_stays(
@@ -269,18 +272,18 @@ def test_a_file_that_is_pruned_while_an_image_is_made_is_sent_again(
 ) -> None:
     images.create(store, tmp_path / "scratch")
     [path] = [path for path in files(images) if "/manifests/" in path]
-    images._fs.rm_file(path)
-    put = images._put
+    images._storage._fs.rm_file(path)
+    put = images._storage.put
 
-    def pruned(final: str, file: Path) -> None:
-        monkeypatch.setattr(images, "_put", put)
+    def pruned(file: Path, final: str) -> None:
+        monkeypatch.setattr(images._storage, "put", put)
         with monkeypatch.context() as later:
             later.setattr(repository, "YOUNG_S", -1.0)
             assert others.prune(IDENTITY, 1)
-        put(final, file)
+        put(file, final)
 
     fold(store, 501, 600)
-    monkeypatch.setattr(images, "_put", pruned)
+    monkeypatch.setattr(images._storage, "put", pruned)
     manifest = images.create(store, tmp_path / "scratch")
     images.restore(manifest, tmp_path / "restored")
 
@@ -301,14 +304,14 @@ def test_two_may_prune_at_once(
         fold(store, last - 99, last)
     newest = images.create(store, tmp_path / "scratch")
     monkeypatch.setattr(repository, "YOUNG_S", -1.0)
-    plain = getattr(images._fs, step)
+    plain = getattr(images._storage._fs, step)
 
     def late(path: str) -> Any:
-        monkeypatch.setattr(images._fs, step, plain)
+        monkeypatch.setattr(images._storage._fs, step, plain)
         assert others.prune(IDENTITY, 1)
         return plain(path)
 
-    monkeypatch.setattr(images._fs, step, late)
+    monkeypatch.setattr(images._storage._fs, step, late)
     images.prune(IDENTITY, 2)
     assert images.of(IDENTITY) == [newest]
 

@@ -1,0 +1,87 @@
+"""The storage of images: a directory, or an object store by way of fsspec."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import fsspec
+
+from hive.errors import ImageError
+from hive.urls import masked
+
+
+@contextmanager
+def _os_errors() -> Iterator[None]:
+    """Makes each library's own errors one kind: those of an object store that doesn't answer, or
+    refuses something, are seldom an OSError, as they are of a disk."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        raise OSError(masked(f"{type(error).__name__}: {error}")) from error
+
+
+class Storage:
+    """The files below a URL. A fault is an OSError, whatever is behind the URL."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            self._fs, self.root = fsspec.core.url_to_fs(url)
+        except Exception as error:
+            raise ImageError(f"images can't be stored at {masked(f'{url}: {error}')}") from error
+
+    @_os_errors()
+    def paths(self, folder: str) -> list[str]:
+        """The files in a folder; none if it isn't there."""
+        try:
+            paths: list[str] = self._fs.ls(folder, detail=False, refresh=True)
+        except FileNotFoundError:
+            return []
+        return paths
+
+    @_os_errors()
+    def make_folder(self, folder: str) -> None:
+        self._fs.makedirs(folder, exist_ok=True)
+
+    @_os_errors()
+    def read(self, path: str) -> bytes:
+        data: bytes = self._fs.cat_file(path)
+        return data
+
+    @_os_errors()
+    def write(self, path: str, data: bytes) -> None:
+        self._fs.pipe_file(path, data)
+
+    @_os_errors()
+    def move(self, path: str, final: str) -> None:
+        self._fs.mv(path, final)
+
+    @_os_errors()
+    def put(self, local: Path, final: str) -> None:
+        """Uploads a file under another name and renames it, so that a partial one never stands
+        under its own."""
+        aside = f"{final}.{uuid4().hex}.new"
+        self._fs.put_file(str(local), aside)
+        self._fs.mv(aside, final)
+
+    @_os_errors()
+    def fetch(self, path: str, local: Path) -> None:
+        self._fs.get_file(path, str(local))
+
+    @_os_errors()
+    def remove(self, path: str) -> bool:
+        """Deletes a file; False if somebody else has."""
+        try:
+            self._fs.rm_file(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    @_os_errors()
+    def age_s(self, path: str) -> float:
+        modified: Any = self._fs.modified(path)
+        return time.time() - float(modified.timestamp())
