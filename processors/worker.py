@@ -15,6 +15,7 @@ from processors.directory import WorkerDirectory
 from processors.group import Group, Membership
 from processors.limits import CHECK_EVERY_S, Allowed, Limits
 from processors.metrics import Metrics
+from processors.same_topic import watch_topic
 from processors.shard import Record, Shard, Surroundings
 from processors.signals import Signals
 from state.image import Images, Manifest
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 WATCH_S: Final = 1.0
 STUCK_S: Final = 2.0
-SAME_TOPIC_S: Final = 5.0
 
 log = structlog.get_logger(__name__)
 
@@ -180,7 +180,7 @@ class Worker:
                         self._watch_limits(),
                         self._flush_stores(),
                         self._watch_arrival(),
-                        self._watch_topic(topic),
+                        watch_topic(self._client, topic),
                         self._keep_making_images(),
                         self._hold_shards(),
                     ):
@@ -338,14 +338,3 @@ class Worker:
                         await shard.refollow()
                     else:
                         shard.unfollow()
-
-    async def _watch_topic(self, topic: Topic) -> None:
-        """Raises when the topic was created anew; a restarted worker begins from its start."""
-        while True:
-            await asyncio.sleep(SAME_TOPIC_S)
-            try:
-                current = await asyncio.to_thread(self._client.describe)
-            except TopicError:
-                continue
-            if current != topic:
-                raise MachineError(f"the topic {topic.name} was created anew: restart this worker")

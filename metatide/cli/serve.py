@@ -24,6 +24,7 @@ from metatide.worker.shards import open_primary, read_settings, tls
 from processors.directory import WorkerDirectory
 from processors.freed_memory import limit_freed_memory
 from processors.metrics import Metrics
+from processors.same_topic import watch_topic
 from processors.signals import Signals
 from query_api.backend import Backend
 from query_api.http import Check, ReadServer, create_app
@@ -32,6 +33,7 @@ from state.records import Scope
 from state.records.routing import shards_of
 from state.records.signals import Ask
 from state.store import MemoryBudget
+from state.topic import TopicClient
 
 log = structlog.get_logger(__name__)
 MIB = 1 << 20
@@ -120,7 +122,9 @@ async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> 
     log.info("listening", address=joined(config.http.host, port))
     try:
         await imaged.refresh()
-        await _until_told(server, _refresh(imaged, every_s), signals.run())
+        client = TopicClient(topic.servers, topic.name, topic.security)
+        work = (_refresh(imaged, every_s), signals.run(), watch_topic(client, topic))
+        await _until_told(server, *work)
     finally:
         await backend.close()
         imaged.close()

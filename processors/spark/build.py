@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pyspark import SparkContext
 
 from processors.replay import replay
+from processors.same_topic import check_same
 from processors.spark.scratch import scratch
 from processors.spark.task import telling
 from state.image import Images
@@ -56,11 +57,15 @@ def _build(topic: Topic, place: Place, task: tuple[int, int]) -> Built:
         store = Store(path, shard_identity(topic, shard), families=SHARD_FAMILIES, budget=budget)
         with store, telling(store), TopicReader(topic) as reader:
             replay(store, reader, end=end)
-            return publish(Images(place.url, budget), store, folder / "image")
+            return publish(topic, Images(place.url, budget), store, folder / "image")
 
 
-def publish(images: Images, store: Store, scratch: Path, *, digested: bool = True) -> Built:
-    """Makes an image of the store and uploads it."""
+def publish(
+    topic: Topic, images: Images, store: Store, scratch: Path, *, digested: bool = True
+) -> Built:
+    """Makes an image of the store and uploads it, unless another topic than the store's may have
+    brought the records."""
+    check_same(topic)
     manifest = images.create(store, scratch, digested=digested)
     position = manifest.position
     return Built(

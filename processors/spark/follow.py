@@ -6,7 +6,9 @@ its batches; the next run begins at the offsets of the newest images.
 
 import json
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import Any, Final
@@ -14,7 +16,9 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from hive.errors import TopicError
 from processors.applier import Applier
+from processors.same_topic import SAME_TOPIC_S, check_same
 from processors.spark.build import Built, Place, publish
 from processors.spark.executor_store import kept_store
 from processors.spark.kafka_source import source_options
@@ -71,7 +75,7 @@ class Follower:
                 .trigger(**trigger)
                 .start()
             )
-            _await(query)
+            _await(query, self._topic)
 
     def _starts(self, bounds: Mapping[int, Bounds]) -> str:
         """The offsets after the newest images, or the first ones that the topic still has."""
@@ -91,11 +95,16 @@ class Follower:
             self._heard(built)
 
 
-def _await(query: StreamingQuery) -> None:
-    """Waits in short steps, so that Ctrl-C gets through."""
+def _await(query: StreamingQuery, topic: Topic) -> None:
+    """Waits in short steps, so that Ctrl-C gets through, and until the topic is another one: Spark
+    goes on in that as if it had lost records, or waits until it is as long."""
+    due = time.monotonic() + SAME_TOPIC_S
     try:
         while not query.awaitTermination(_WAIT_S):
-            pass
+            if time.monotonic() >= due:
+                due = time.monotonic() + SAME_TOPIC_S
+                with suppress(TopicError):
+                    check_same(topic)
     finally:
         query.stop()
 
@@ -122,6 +131,6 @@ def _fold(topic: Topic, place: Place, keep: int, rows: Iterable[Any]) -> Iterato
                 applier.commit()
         applier.commit()
         if kept.store.position.offset > kept.imaged:
-            built = publish(kept.images, kept.store, kept.scratch, digested=False)
+            built = publish(topic, kept.images, kept.store, kept.scratch, digested=False)
             kept.images.prune(kept.store.identity, keep)
             yield built

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -25,8 +24,8 @@ from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import TopicReader
 from tests.support import silent_storage
-from tests.support.processes import die_with_parent
-from tests.support.topics import log_records, new_topic, write
+from tests.support.processes import spawn
+from tests.support.topics import delete_topic, log_records, new_topic, write
 
 BUDGET = MemoryBudget(32 << 20)
 PATIENCE_S = 60
@@ -118,23 +117,9 @@ def test_no_request_is_dropped_while_it_moves_on(
 ) -> None:
     imaging = Imaging(kafka_broker, tmp_path)
     imaging.image(100)
-    database = Database(new_database())
-    url = sa.make_url(database.engine.url).set(drivername="postgresql")
-    database.engine.dispose()
-    port = free_port()
-    serve = [sys.executable, "-m", "metatide", "serve", "--from-images", "--every", "0.1"]
-    environment = {
-        **os.environ,
-        "METATIDE_DATA_DIR": str(tmp_path / "data"),
-        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": imaging.topic.servers,
-        "METATIDE_KAFKA_TOPIC": imaging.topic.name,
-        "METATIDE_IMAGES_URL": imaging.url,
-        "METATIDE_DATABASE_URL": url.render_as_string(hide_password=False),
-        "METATIDE_HTTP_PORT": str(port),
-    }
-    process = subprocess.Popen(serve, env=environment, preexec_fn=die_with_parent(signal.SIGKILL))
+    process, client = serve(imaging, new_database, tmp_path)
     try:
-        with httpx.Client(base_url=f"http://{LOOPBACK}:{port}", timeout=30) as client:
+        with client:
             until(lambda: answers(client, process))
             path = f"/v1/databases/{a_database(imaging.records[:100])}"
             for upto in range(200, 1000, 200):
@@ -144,6 +129,46 @@ def test_no_request_is_dropped_while_it_moves_on(
     finally:
         process.terminate()
         assert process.wait(PATIENCE_S) == 0
+
+
+def test_it_ends_once_the_topic_is_another_one(
+    kafka_broker: str, new_database: Callable[[], str], tmp_path: Path
+) -> None:
+    imaging = Imaging(kafka_broker, tmp_path)
+    imaging.image(100)
+    process, client = serve(imaging, new_database, tmp_path)
+    try:
+        with client:
+            until(lambda: answers(client, process))
+        delete_topic(kafka_broker, imaging.topic.name)
+        new_topic(kafka_broker, 1, imaging.topic.name)
+        assert process.wait(PATIENCE_S) == 1
+    finally:
+        process.kill()
+        process.wait(PATIENCE_S)
+    assert "created anew" in (tmp_path / "serve.out").read_text()
+
+
+def serve(
+    imaging: Imaging, new_database: Callable[[], str], folder: Path
+) -> "tuple[subprocess.Popen[bytes], httpx.Client]":
+    """The server's process and a client of it."""
+    database = Database(new_database())
+    url = sa.make_url(database.engine.url).set(drivername="postgresql")
+    database.engine.dispose()
+    port = free_port()
+    command = [sys.executable, "-m", "metatide", "serve", "--from-images", "--every", "0.1"]
+    environment = {
+        **os.environ,
+        "METATIDE_DATA_DIR": str(folder / "data"),
+        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": imaging.topic.servers,
+        "METATIDE_KAFKA_TOPIC": imaging.topic.name,
+        "METATIDE_IMAGES_URL": imaging.url,
+        "METATIDE_DATABASE_URL": url.render_as_string(hide_password=False),
+        "METATIDE_HTTP_PORT": str(port),
+    }
+    process = spawn(command, folder / "serve.out", environment)
+    return process, httpx.Client(base_url=f"http://{LOOPBACK}:{port}", timeout=30)
 
 
 def is_as_far(client: httpx.Client, path: str, event: int) -> bool:

@@ -11,16 +11,20 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from unittest.mock import Mock
 
 import psutil
 import pytest
 from click.testing import CliRunner
 
+from hive.errors import MachineError, TaskError
 from metatide.cli import root
 from metatide.cli.digest import _digests
 from processors.replay import rebuild
-from processors.spark import executor_store
+from processors.spark import executor_store, follow
+from processors.spark.build import Place
+from processors.spark.follow import _fold
 from state.image import Images, repository
 from state.records import AnyRecord, Skip, encode
 from state.store import MemoryBudget
@@ -28,7 +32,7 @@ from state.store.families import shard_identity
 from state.topic import Topic
 from tests.support.processes import spawn
 from tests.support.spark import MASTER, USES_SPARK
-from tests.support.topics import TopicWriter, log_records, new_topic, write
+from tests.support.topics import TopicWriter, delete_topic, log_records, new_topic, write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -126,6 +130,54 @@ class TestOnce:
         write(topic, records, 100, 200)
         assert once(topic, tmp_path) == [200, 200]
         check(topic, tmp_path)
+
+
+class Row(NamedTuple):
+    """A record as Spark's source brings it."""
+
+    partition: int
+    offset: int
+    value: bytes
+
+
+class TestAnotherTopic:
+    """The topic is created anew, and has as many records as the one before or more."""
+
+    def test_no_image_is_made_of_its_records(
+        self,
+        topic: Topic,
+        records: dict[int, list[AnyRecord]],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+        place = Place(str(tmp_path / "images"), MEMORY)
+        rows = [Row(0, offset, encode(record)) for offset, record in enumerate(records[0][:100])]
+        write(topic, records, 0, 50)
+        [made] = _fold(topic, place, 3, rows[:50])
+        assert made.offset == 50
+        delete_topic(topic.servers, topic.name)
+        again = new_topic(topic.servers, SHARDS, topic.name)
+        write(again, records, 0, 100)
+        with pytest.raises(TaskError, match="created anew"):
+            list(_fold(topic, place, 3, rows))
+        images = Images(place.url, MemoryBudget(MEMORY))
+        assert [one.position.offset for one in images.of(shard_identity(topic, 0))] == [50]
+
+    def test_it_ends_the_query_that_waits(
+        self, topic: Topic, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(follow, "SAME_TOPIC_S", 0)
+        query = Mock()
+        query.awaitTermination.side_effect = [False, False, True]
+        follow._await(query, topic)
+        assert query.stop.call_count == 1
+        delete_topic(topic.servers, topic.name)
+        new_topic(topic.servers, SHARDS, topic.name)
+        query.awaitTermination.side_effect = [False, True]
+        with pytest.raises(MachineError, match="created anew"):
+            follow._await(query, topic)
+        assert query.stop.call_count == 2
 
 
 class Following:

@@ -1,0 +1,53 @@
+"""A topic that is created anew while something goes on from the one before."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from hive.errors import MachineError, TopicError
+from processors import same_topic
+from processors.same_topic import check_same, watch_topic
+from state.topic import Topic, TopicClient
+from tests.support.topics import delete_topic, new_topic
+
+PATIENCE_S = 60
+
+
+class Client(TopicClient):
+    """Calls what the topic shall become of before each description."""
+
+    def __init__(self, topic: Topic, *changes: Callable[[], object]) -> None:
+        super().__init__(topic.servers, topic.name)
+        self._changes = [*changes]
+
+    def describe(self) -> Topic:
+        self._changes.pop(0)()
+        return super().describe()
+
+
+def test_another_one_is_refused(kafka_broker: str) -> None:
+    topic = new_topic(kafka_broker, 2)
+    check_same(topic)
+    delete_topic(kafka_broker, topic.name)
+    with pytest.raises(TopicError, match="there is no topic"):
+        check_same(topic)
+    new_topic(kafka_broker, 2, topic.name)
+    with pytest.raises(MachineError, match="created anew"):
+        check_same(topic)
+
+
+async def test_a_watch_waits_until_the_brokers_tell(
+    kafka_broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(same_topic, "SAME_TOPIC_S", 0.01)
+    topic = new_topic(kafka_broker, 2)
+    client = Client(
+        topic,
+        lambda: None,
+        lambda: delete_topic(kafka_broker, topic.name),
+        lambda: new_topic(kafka_broker, 2, topic.name),
+    )
+    with pytest.raises(MachineError, match="created anew"):
+        async with asyncio.timeout(PATIENCE_S):
+            await watch_topic(client, topic)
