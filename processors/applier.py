@@ -3,6 +3,7 @@
 from typing import Final, Protocol
 
 from processors.fold import Fold, Signal
+from processors.lost_records import record_mark
 from state.records import decode
 from state.store import Overlay, Position
 
@@ -47,6 +48,8 @@ class Applier:
         self._next = self._store.position.offset
         self._pending = 0
         self._bytes = 0
+        self._last: bytes | None = None
+        """The last record of the batch; None if it was passed over."""
 
     @property
     def next_offset(self) -> int:
@@ -88,6 +91,7 @@ class Applier:
         self._next += 1
         self._pending += 1
         self._bytes += len(value)
+        self._last = value
 
     def skip(self) -> None:
         """Passes over the next record, which can't be read."""
@@ -98,6 +102,7 @@ class Applier:
             raise
         self._next += 1
         self._pending += 1
+        self._last = None
 
     def _begin(self) -> Fold:
         self._txn = self._store.transaction()
@@ -113,10 +118,12 @@ class Applier:
         try:
             signals = self._fold.flush()
             fold = self._fold
-            position = Position(fold.epoch, fold.applied, self._next, fold.mark)
+            last = 0 if self._last is None else record_mark(self._last)
+            position = Position(fold.epoch, fold.applied, self._next, fold.mark, last)
             self._store.commit(self._txn, position)
         except BaseException:
             self._reset()
             raise
         self._pending = self._bytes = 0
+        self._last = None
         return signals

@@ -8,10 +8,11 @@ from typing import Final, TypeVar
 
 from hive.errors import OtherStoreError, UnreadableRecordError
 from processors.freed_memory import give_back_freed_memory
+from processors.lost_records import has_records_of
 from processors.replay import Progress, replay
 from processors.skips import Skips
 from state.store import Store
-from state.topic import Bounds, Topic, TopicReader
+from state.topic import Topic, TopicReader
 
 T = TypeVar("T")
 
@@ -29,10 +30,6 @@ class Bulk:
         self._own = local()
         self._readers: list[TopicReader] = []
         self._running = 0
-
-    async def bounds(self, shard: int, stop: Event) -> Bounds:
-        """The offsets that a shard's partition holds now."""
-        return await self.run(lambda: self._reader().bounds(shard), stop)
 
     async def catch_up(
         self,
@@ -54,13 +51,18 @@ class Bulk:
             loop.call_soon_threadsafe(report)
 
         def work() -> bool:
-            reader = self._reader()
+            reader = self.reader()
             bounds = reader.bounds(store.identity.shard)
             offset = store.position.offset
             if offset > bounds.end:
                 raise OtherStoreError(
                     f"the store in {store.path} is ahead of its topic, which ends at offset "
                     f"{bounds.end} and not at {offset}: it has lost records. Build the shard again"
+                )
+            if not has_records_of(reader, store.identity.shard, store.position):
+                raise OtherStoreError(
+                    f"the store in {store.path} has records before offset {offset} that its topic "
+                    "has lost, and others stand there now. Build the shard again"
                 )
             if offset < bounds.first and has_newer_image(offset, bounds.end):
                 raise OtherStoreError(
@@ -77,7 +79,7 @@ class Bulk:
     async def is_skipped(self, error: UnreadableRecordError, skips: Skips, stop: Event) -> bool:
         """Whether the topic holds an order by now to skip this record."""
         return await self.run(
-            lambda: skips.search(self._reader(), error.shard, error.offset, stop), stop
+            lambda: skips.search(self.reader(), error.shard, error.offset, stop), stop
         )
 
     async def run(self, work: Callable[[], T], stop: Event) -> T:
@@ -88,7 +90,7 @@ class Bulk:
             try:
                 return work()
             finally:
-                self._reader().rest()
+                self.reader().rest()
 
         loop = asyncio.get_running_loop()
         future = loop.run_in_executor(self._pool, work_and_rest)
@@ -111,7 +113,8 @@ class Bulk:
         for reader in self._readers:
             reader.close()
 
-    def _reader(self) -> TopicReader:
+    def reader(self) -> TopicReader:
+        """The reader of the thread that calls this, which `run` has started."""
         reader: TopicReader | None = getattr(self._own, "reader", None)
         if reader is None:
             reader = self._own.reader = TopicReader(self._topic)

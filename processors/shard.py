@@ -25,6 +25,7 @@ from processors.applier import Applier
 from processors.bulk_replay import Bulk
 from processors.directory import WorkerDirectory
 from processors.limits import Limits
+from processors.lost_records import has_records_of
 from processors.metrics import Metrics
 from processors.phases import Phase
 from processors.seek import Seek
@@ -34,7 +35,7 @@ from processors.waiters import Waiters
 from state.image import Images, Manifest
 from state.store import Commits, MemoryBudget, Position, Store, StoreSnapshot, set_aside
 from state.store.families import SHARD_FAMILIES, shard_identity
-from state.topic import Bounds, Topic
+from state.topic import Topic
 
 SLICE_S: Final = 0.005
 ARRIVED_RECORDS_MAX: Final = 20_000
@@ -244,6 +245,9 @@ class Shard:
         self.image_made_s = manifest.made_s
         return manifest
 
+    def _fits_topic(self, position: Position) -> bool:
+        return has_records_of(self._around.bulk.reader(), self.number, position)
+
     def _has_newer_image(self, offset: int, end: int) -> bool:
         """Whether a good image is beyond this offset. One of which no store can be made is tried
         once."""
@@ -258,25 +262,26 @@ class Shard:
         if newer <= self._unusable:
             return False
         new = around.directory.new(self.number)
-        restored = around.images.restore_newest(identity, new, offset_max=end)
+        restored = around.images.restore_newest(identity, new, fits=self._fits_topic)
         shutil.rmtree(new, ignore_errors=True)
         if restored is not None and restored.name in newer:
             return True
         self._unusable |= newer
         return False
 
-    def _restore(self, images: Images, bounds: Bounds) -> None:
-        """Begins from the newest good image of what the topic has up to its end, or else from the
-        start of the topic."""
+    def _restore(self, images: Images) -> None:
+        """Begins from the newest good image of what the topic has, or else from the start of the
+        topic."""
         directory = self._around.directory
+        first = self._around.bulk.reader().bounds(self.number).first
         try:
             restored = images.restore_newest(
                 shard_identity(self._around.topic, self.number),
                 directory.new(self.number),
-                offset_max=bounds.end,
+                fits=self._fits_topic,
             )
         except OSError as error:
-            if bounds.first > 0:
+            if first > 0:
                 # The start of the topic was deleted: only an image has what it held.
                 raise
             log.warning("images can't be read now", shard=self.number, error=str(error))
@@ -296,8 +301,7 @@ class Shard:
         images = around.images
         if images is not None and not path.exists():
             self.phase = Phase.RESTORING
-            bounds = await self._bounds()
-            await around.bulk.run(lambda: self._restore(images, bounds), self._stop)
+            await self._restore_in_bulk(images)
         self.phase, self._has_orders = Phase.OPENING, False
         self._store = await asyncio.to_thread(
             Store,
@@ -310,11 +314,11 @@ class Shard:
         self._epoch = self._flushed.epoch
         self._waiters.wake(self._store.position)
 
-    async def _bounds(self) -> Bounds:
-        """The offsets that the topic holds, as soon as the brokers tell them."""
+    async def _restore_in_bulk(self, images: Images) -> None:
+        """Restores an image as soon as the brokers tell what the topic has."""
         while True:
             try:
-                return await self._around.bulk.bounds(self.number, self._stop)
+                return await self._around.bulk.run(lambda: self._restore(images), self._stop)
             except TopicError as error:
                 self.fault = str(error)
                 await asyncio.sleep(RETRY_S)

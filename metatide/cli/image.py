@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import click
@@ -20,10 +21,11 @@ from metatide.members import json_of, members, scheme, worker_client
 from metatide.topic import await_ticket, events_topic, find_topic
 from metatide.worker.operations import IMAGES_PATH
 from processors.directory import WorkerDirectory, worker_path
+from processors.lost_records import has_records_of
 from state.image import Images, Manifest
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
-from state.topic import Topic
+from state.topic import Topic, TopicReader
 from state.topic.client import topic_bounds
 
 MIB = 1 << 20
@@ -86,9 +88,11 @@ def restore(effective: Effective, shard: int | None) -> None:
     """Replace each shard of a stopped worker's store by the newest image."""
     directory = _directory(effective.config)
     topic, images, _ = _open(effective.config)
-    with directory.owned():
+    with directory.owned(), TopicReader(topic) as reader:
         for number in _shards(topic, shard):
-            manifest = images.restore_newest(shard_identity(topic, number), directory.new(number))
+            identity, new = shard_identity(topic, number), directory.new(number)
+            fits = partial(has_records_of, reader, number)
+            manifest = images.restore_newest(identity, new, fits=fits)
             if manifest is not None:
                 directory.swap_in(number)
                 _print(manifest)

@@ -16,9 +16,11 @@ from metatide.cli.groups import Group
 from metatide.cli.reading import parse_position
 from metatide.config import Effective, configured
 from metatide.topic import events_topic, find_topic
+from processors.lost_records import has_records_of
 from state.image import Images
 from state.store import MemoryBudget
 from state.store.families import shard_identity
+from state.topic import TopicReader
 
 MIB = 1 << 20
 
@@ -116,17 +118,16 @@ def trim(effective: Effective) -> None:
         )
     events = find_topic(config)
     images = Images(config.images.url, MemoryBudget(config.state.memory_mib * MIB))
-    needed = {
-        shard: min(
-            (image.position.offset for image in images.of(shard_identity(events, shard))),
-            default=None,
-        )
-        for shard in range(events.shards)
-    }
+    needed = {}
+    with TopicReader(events) as reader:
+        for shard in range(events.shards):
+            fits = partial(has_records_of, reader, shard)
+            fitting = images.fitting(shard_identity(events, shard), fits)
+            needed[shard] = min((image.position.offset for image in fitting), default=None)
     without = [str(shard) for shard, offset in needed.items() if offset is None]
     if without:
         raise InputError(
-            f"no image of shard {', '.join(without)} of {events.name} is at "
+            f"no image of shard {', '.join(without)} that fits {events.name} is at "
             f"{config.images.url.masked}, and only the whole topic can rebuild what has none: make "
             "one with `metatide image create`, or let workers run with images.url, then trim"
         )

@@ -8,11 +8,12 @@ from weakref import WeakSet
 import structlog
 
 from hive.errors import MetatideError
+from processors.lost_records import has_records_of
 from processors.waiters import Waiters
 from state.image import Images, Manifest
 from state.store import Commits, MemoryBudget, Position, ReadOnlyStore, StoreSnapshot
 from state.store.families import SHARD_FAMILIES, shard_identity
-from state.topic import Topic
+from state.topic import Topic, TopicReader
 
 log = structlog.get_logger(__name__)
 
@@ -121,10 +122,21 @@ class ImagedShards:
             if manifest.position.offset <= offset:
                 return None
             try:
-                return self._opened(number, manifest)
+                if self._fits_topic(number, manifest):
+                    return self._opened(number, manifest)
             except (OSError, MetatideError) as error:
                 log.warning("can't open an image", shard=number, why=str(error))
         return None
+
+    def _fits_topic(self, number: int, manifest: Manifest) -> bool:
+        """Whether the topic still has what the image holds."""
+        with TopicReader(self.topic) as reader:
+            fits = has_records_of(reader, number, manifest.position)
+        if not fits:
+            log.warning(
+                "an image has records that its topic has lost", shard=number, image=manifest.name
+            )
+        return fits
 
     def _opened(self, number: int, manifest: Manifest) -> ReadOnlyStore:
         path = self._folder / str(number) / manifest.name.removesuffix(".json")

@@ -5,18 +5,19 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 import structlog
 
 from hive.errors import ColdShardError, OtherStoreError
+from processors.lost_records import has_records_of
 from processors.spark.build import Place
 from state.image import Images
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
-from state.topic import Topic
+from state.topic import Topic, TopicReader
 
 log = structlog.get_logger(__name__)
 
@@ -34,24 +35,26 @@ class ExecutorStore(NamedTuple):
 @contextmanager
 def kept_store(topic: Topic, shard: int, place: Place) -> Iterator[ExecutorStore]:
     """The store on this disk if it is as new as the newest image; else that image, or an empty
-    store."""
+    store. What the topic has lost is in none of them."""
     identity = shard_identity(topic, shard)
     budget, images = _memory(place)
-    newest = next(iter(images.of(identity)), None)
-    imaged = -1 if newest is None else newest.position.offset
     path = _folder(topic) / str(shard)
-    store = _open(path, topic, shard, budget) if path.exists() else None
-    if store is not None and store.position.offset < imaged:
-        store.close()
-        store = None
-    if store is None:
-        # An interrupted download never stands under the store's name.
-        new = path.with_suffix(".new")
-        for stale in (path, new):
-            shutil.rmtree(stale, ignore_errors=True)
-        if images.restore_newest(identity, new) is not None:
-            new.rename(path)
-        store = Store(path, identity, families=SHARD_FAMILIES, budget=budget)
+    with TopicReader(topic) as reader:
+        fits = cache(partial(has_records_of, reader, shard))
+        newest = next(images.fitting(identity, fits), None)
+        imaged = -1 if newest is None else newest.position.offset
+        store = _open(path, topic, shard, budget) if path.exists() else None
+        if store is not None and (store.position.offset < imaged or not fits(store.position)):
+            store.close()
+            store = None
+        if store is None:
+            # An interrupted download never stands under the store's name.
+            new = path.with_suffix(".new")
+            for stale in (path, new):
+                shutil.rmtree(stale, ignore_errors=True)
+            if images.restore_newest(identity, new, fits=fits) is not None:
+                new.rename(path)
+            store = Store(path, identity, families=SHARD_FAMILIES, budget=budget)
     scratch = path.with_suffix(".image")
     shutil.rmtree(scratch, ignore_errors=True)
     with store:

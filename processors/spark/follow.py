@@ -18,6 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from hive.errors import TopicError
 from processors.applier import Applier
+from processors.lost_records import has_records_of
 from processors.same_topic import SAME_TOPIC_S, check_same
 from processors.spark.build import Built, Place, publish
 from processors.spark.executor_store import kept_store
@@ -27,7 +28,7 @@ from processors.spark.task import telling
 from state.image import Images
 from state.store import MemoryBudget
 from state.store.families import shard_identity
-from state.topic import Bounds, Topic
+from state.topic import Bounds, Topic, TopicReader
 
 BATCH_RECORDS_MAX: Final = 1_000_000
 _WAIT_S: Final = 1
@@ -81,10 +82,12 @@ class Follower:
         """The offsets after the newest images, or the first ones that the topic still has."""
         images = Images(self._place.url, MemoryBudget(self._place.memory_bytes))
         starts = {}
-        for shard, there in bounds.items():
-            newest = next(iter(images.of(shard_identity(self._topic, shard))), None)
-            offset = 0 if newest is None else newest.position.offset
-            starts[str(shard)] = max(offset, there.first)
+        with TopicReader(self._topic) as reader:
+            for shard, there in bounds.items():
+                fits = partial(has_records_of, reader, shard)
+                newest = next(images.fitting(shard_identity(self._topic, shard), fits), None)
+                offset = 0 if newest is None else newest.position.offset
+                starts[str(shard)] = max(offset, there.first)
         return json.dumps({self._topic.name: starts})
 
     def _batch(self, records: DataFrame, number: int) -> None:

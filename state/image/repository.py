@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -16,13 +16,16 @@ from state import digest
 from state.image import manifest as manifests
 from state.image.manifest import File, Manifest
 from state.image.storage import Storage
-from state.store import Identity, MemoryBudget, ReadOnlyStore, Store
+from state.store import Identity, MemoryBudget, Position, ReadOnlyStore, Store
 from state.store.families import SHARD_FAMILIES
 
 PIECE_BYTES: Final = 1 << 20
 # Files that no manifest names may belong to an image that is being made.
 YOUNG_S: Final = 3600.0
 _LEFT_OUT: Final = ("LOCK", "LOG")
+
+Fits = Callable[[Position], bool]
+"""Tells whether the topic still has the records before a position."""
 
 log = structlog.get_logger(__name__)
 
@@ -79,6 +82,18 @@ class Images:
                 own.append(manifest)
         return sorted(own, key=lambda manifest: manifest.order, reverse=True)
 
+    def fitting(self, identity: Identity, fits: Fits) -> Iterator[Manifest]:
+        """The images of a shard that fit its topic, the newest first."""
+        for manifest in self.of(identity):
+            if fits(manifest.position):
+                yield manifest
+            else:
+                log.warning(
+                    "an image has records that its topic has lost",
+                    shard=identity.shard,
+                    image=manifest.name,
+                )
+
     def restore(self, manifest: Manifest, path: Path) -> None:
         """Builds the store of an image; the path must not exist."""
         assert not path.exists(), f"{path} is there already"
@@ -92,14 +107,10 @@ class Images:
             raise
 
     def restore_newest(
-        self, identity: Identity, path: Path, *, offset_max: int | None = None
+        self, identity: Identity, path: Path, *, fits: Fits = lambda _: True
     ) -> Manifest | None:
-        """Builds the newest usable image of a shard; None if there is none. One beyond
-        `offset_max`, the end of the topic, has records that the topic has lost."""
-        for manifest in self.of(identity):
-            if offset_max is not None and manifest.position.offset > offset_max:
-                log.warning("an image is ahead of its topic", image=manifest.name)
-                continue
+        """Builds the newest usable image of a shard; None if there is none."""
+        for manifest in self.fitting(identity, fits):
             try:
                 self.restore(manifest, path)
             except ImageError as error:

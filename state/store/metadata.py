@@ -31,6 +31,8 @@ class Position(Struct, frozen=True, array_like=True, order=True):
     offset: int = 0
     mark: int = 0
     """The mark of the row of event `applied`; 0 if it isn't known."""
+    record_mark: int = 0
+    """The mark of the last record before `offset`; 0 if it isn't known."""
 
 
 class _Version(Struct):

@@ -24,6 +24,7 @@ from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import TopicReader
 from tests.support import silent_storage
+from tests.support.histories import OTHERS, RECORDS, image
 from tests.support.processes import spawn
 from tests.support.topics import delete_topic, log_records, new_topic, write
 
@@ -96,6 +97,19 @@ async def test_an_image_that_is_no_good_leaves_the_one_before(
             path.write_bytes(b"junk")
     await imaged.refresh()
     assert imaged.shards[0].position.offset == 100
+    imaged.close()
+
+
+async def test_an_image_of_records_that_the_topic_has_lost_is_left_out(
+    kafka_broker: str, tmp_path: Path
+) -> None:
+    topic, images = new_topic(kafka_broker, 1), Images(str(tmp_path / "images"), BUDGET)
+    write(topic, {0: OTHERS})
+    imaged = ImagedShards(topic, images, tmp_path / "served", BUDGET)
+    image(topic, images, tmp_path, OTHERS[:15])
+    image(topic, images, tmp_path, RECORDS)
+    await imaged.refresh()
+    assert imaged.shards[0].position.offset == 15
     imaged.close()
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from hive.errors import TopicError
 from processors.fold import Fold
+from processors.lost_records import record_mark
 from processors.replay import Progress, rebuild, replay
 from state import digest
 from state.loads import Cold
-from state.records import AnyRecord, Change
+from state.records import AnyRecord, Change, encode
 from state.shard_reader import ShardReader
 from state.store import MemoryBudget, MemoryStore, Position, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
@@ -30,7 +31,8 @@ def folded(records: list[AnyRecord]) -> MemoryStore:
     for record in records:
         fold.apply(record)
     fold.flush()
-    store.commit(txn, Position(fold.epoch, fold.applied, len(records)))
+    last = record_mark(encode(records[-1]))
+    store.commit(txn, Position(fold.epoch, fold.applied, len(records), record_mark=last))
     return store
 
 

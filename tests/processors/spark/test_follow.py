@@ -30,6 +30,8 @@ from state.records import AnyRecord, Skip, encode
 from state.store import MemoryBudget
 from state.store.families import shard_identity
 from state.topic import Topic
+from state.topic.client import topic_bounds
+from tests.support.histories import OTHERS, RECORDS, fold, image
 from tests.support.processes import spawn
 from tests.support.spark import MASTER, USES_SPARK
 from tests.support.topics import TopicWriter, delete_topic, log_records, new_topic, write
@@ -178,6 +180,34 @@ class TestAnotherTopic:
         with pytest.raises(MachineError, match="created anew"):
             follow._await(query, topic)
         assert query.stop.call_count == 2
+
+
+class TestLostRecords:
+    """The topic has lost what the newest image holds, and has grown beyond it since."""
+
+    def test_it_begins_without_them(self, kafka_broker: str, tmp_path: Path) -> None:
+        topic, place = new_topic(kafka_broker, 1), Place(str(tmp_path / "images"), MEMORY)
+        write(topic, {0: OTHERS})
+        images = Images(place.url, MemoryBudget(MEMORY))
+        image(topic, images, tmp_path, OTHERS[:5])
+        image(topic, images, tmp_path, RECORDS)
+        follower = follow.Follower(Mock(), topic, place, 3, print)
+        assert json.loads(follower._starts(topic_bounds(topic))) == {topic.name: {"0": 5}}
+
+    def test_neither_the_image_nor_what_an_executor_kept_is_gone_on_with(
+        self, kafka_broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+        topic, place = new_topic(kafka_broker, 1), Place(str(tmp_path / "images"), MEMORY)
+        write(topic, {0: OTHERS})
+        images = Images(place.url, MemoryBudget(MEMORY))
+        image(topic, images, tmp_path, RECORDS)
+        fold(topic, executor_store._folder(topic) / "0", RECORDS)
+        [made] = _fold(topic, place, 3, [Row(0, 20, encode(OTHERS[20]))])
+        assert made.offset == len(OTHERS)
+        fold(topic, tmp_path / "replayed", OTHERS)
+        images.restore(images.of(shard_identity(topic, 0))[0], tmp_path / "restored")
+        assert _digests(tmp_path / "restored") == _digests(tmp_path / "replayed")
 
 
 class Following:

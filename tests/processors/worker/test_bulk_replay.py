@@ -14,7 +14,8 @@ from state.records import Change, encode
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import TopicReader
-from tests.support.topics import TopicWriter, delete_before, delete_topic, new_topic
+from tests.support.histories import OTHERS, RECORDS, fold
+from tests.support.topics import TopicWriter, delete_before, delete_topic, new_topic, write
 
 BUDGET = MemoryBudget(64 << 20)
 
@@ -28,7 +29,7 @@ async def test_its_readers_fetch_nothing_between_two_stretches(kafka_broker: str
     readers: list[TopicReader] = []
 
     def read() -> list[bytes]:
-        readers.append(reader := bulk._reader())
+        readers.append(reader := bulk.reader())
         values: list[bytes] = []
         for batch in reader.read(0, 0, 2):
             values += [record.value for record in batch]
@@ -53,6 +54,25 @@ async def test_a_topic_without_records_has_nothing_to_catch_up_with(
     bulk, identity = Bulk(topic), shard_identity(topic, 0)
     with Store(tmp_path / "0", identity, families=SHARD_FAMILIES, budget=BUDGET) as store:
         assert await bulk.catch_up(store, Skips(), Event(), lambda: None)
+    bulk.close()
+    delete_topic(kafka_broker, topic.name)
+
+
+async def test_a_store_of_records_that_the_topic_has_lost_is_refused(
+    kafka_broker: str, tmp_path: Path
+) -> None:
+    topic = new_topic(kafka_broker, 1)
+    write(topic, {0: OTHERS})
+    bulk, identity = Bulk(topic), shard_identity(topic, 0)
+    for name, records in (("same", OTHERS[:20]), ("other", RECORDS)):
+        fold(topic, tmp_path / name, records)
+        with Store(tmp_path / name, identity, families=SHARD_FAMILIES, budget=BUDGET) as store:
+            catch_up = partial(bulk.catch_up, store, Skips(), Event(), lambda: None)
+            if name == "same":
+                assert await catch_up()
+            else:
+                with pytest.raises(OtherStoreError, match="others stand there now"):
+                    await catch_up()
     bulk.close()
     delete_topic(kafka_broker, topic.name)
 

@@ -4,11 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from state.image import Images
 from state.records import encode
+from state.shard_reader import ShardReader
 from state.topic import Topic, TopicClient
+from tests.processors.worker.in_process import working
+from tests.support.histories import BUDGET, OTHERS, RECORDS, image
 from tests.support.kafka import mortal_broker
 from tests.support.tables import Metastore
-from tests.support.topics import TopicWriter, new_topic
+from tests.support.topics import TopicWriter, new_topic, write
 from tests.support.workers import WorkerProcess, workers
 
 PATIENCE_S = 240.0
@@ -22,6 +26,21 @@ def publish(topic: Topic, metastore: Metastore) -> dict[int, int]:
         writer.write(shard, [encode(record)])
     writer.flush()
     return dict(TopicClient(topic.servers, topic.name).ends([0]))
+
+
+async def test_an_image_of_records_that_the_topic_has_lost_is_left_out(
+    kafka_broker: str, tmp_path: Path
+) -> None:
+    """The topic has grown beyond the image since, and an order stands among its other records."""
+    topic, url = new_topic(kafka_broker, 1), str(tmp_path / "images")
+    write(topic, {0: OTHERS})
+    image(topic, Images(url, BUDGET), tmp_path, RECORDS)
+    async with working(topic, tmp_path / "worker", images_url=url) as worker:
+        snapshot = worker.snapshot(0)
+        assert snapshot is not None
+        assert snapshot.position.offset == len(OTHERS)
+        assert ShardReader(snapshot).head.paused
+        del snapshot
 
 
 @pytest.mark.timeout(900)

@@ -98,14 +98,18 @@ def test_the_newest_counts_though_its_epoch_is_lower(
     assert images.of(IDENTITY) == [newest]
 
 
-def test_one_that_is_ahead_of_its_topic_is_left_out(
+def test_one_that_does_not_fit_its_topic_is_left_out(
     images: Images, store: Store, tmp_path: Path
 ) -> None:
     older = images.create(store, tmp_path / "scratch")
     fold(store, 501, 600)
-    images.create(store, tmp_path / "scratch")
-    restored = images.restore_newest(IDENTITY, tmp_path / "restored", offset_max=599)
-    assert restored == older
+    newer = images.create(store, tmp_path / "scratch")
+
+    def fits(position: Position) -> bool:
+        return position != newer.position
+
+    assert images.restore_newest(IDENTITY, tmp_path / "restored", fits=fits) == older
+    assert [*images.fitting(IDENTITY, fits)] == [older]
 
 
 def test_files_that_are_there_are_not_sent_again(
