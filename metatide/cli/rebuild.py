@@ -42,6 +42,8 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
     Each new store is built beside the old one and replaces it when it is complete. With Spark,
     executors build the shards and publish them as images (--images) for workers to start from, and
     the stores of this machine stay as they are. Prints the position of each shard as JSON.
+
+    A topic that was trimmed is refused: only images hold what was deleted.
     """
     config = effective.config
     logs.configure(Log(level="warning"))
@@ -54,10 +56,23 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
                 f"there is no shard {shard}: topic {topic.name} has 0 to {topic.shards - 1}"
             )
     wanted = sorted(set(shards)) or list(range(topic.shards))
+    bounds = topic_bounds(topic)
+    _refuse_trimmed(topic, [shard for shard in wanted if bounds[shard].first > 0])
     began = time.monotonic()
     lines = (_on_spark if engine == "spark" else _here)(config, topic, wanted)
     answer = {"seconds": round(time.monotonic() - began, 3), "shards": lines}
     click.echo(orjson.dumps(answer, option=orjson.OPT_INDENT_2))
+
+
+def _refuse_trimmed(topic: Topic, trimmed: list[int]) -> None:
+    """Nothing but images tells what was deleted; a worse one would take their place."""
+    if trimmed:
+        raise InputError(
+            f"the topic {topic.name} has lost the start of shard {', '.join(map(str, trimmed))}, "
+            "because it was trimmed: begin from images (`metatide image restore`, or `metatide "
+            "image once` on Spark). If there is none, delete the store and start the worker: it "
+            "reads what is left and has the rest loaded"
+        )
 
 
 def _here(config: Config, topic: Topic, shards: list[int]) -> list[dict[str, object]]:

@@ -11,7 +11,7 @@ from metatide.cli.digest import _digests
 from processors.directory import WorkerDirectory
 from state.records import AnyRecord
 from state.topic import Topic
-from tests.support.topics import log_records, new_topic, write
+from tests.support.topics import delete_before, log_records, new_topic, write
 
 SHARDS = 3
 
@@ -64,6 +64,20 @@ def test_one_shard_alone_leaves_the_others(topic: Topic, tmp_path: Path) -> None
 def test_a_shard_that_there_is_not_is_refused(topic: Topic, tmp_path: Path) -> None:
     result = rebuild(topic, tmp_path, "--shard", "3")
     assert "has 0 to 2" in str(result.exception)
+
+
+@pytest.mark.parametrize("engine", ["replay", "spark"])
+def test_a_trimmed_topic_is_refused(
+    kafka_broker: str, records: dict[int, list[AnyRecord]], tmp_path: Path, engine: str
+) -> None:
+    topic = new_topic(kafka_broker, SHARDS)
+    write(topic, records, 0, 20)
+    delete_before(topic, 1, 10)
+    options = ("--engine", engine, "--images", str(tmp_path / "images"))
+    result = rebuild(topic, tmp_path, *options)
+    assert "has lost the start of shard 1," in str(result.exception)
+    assert not [*tmp_path.rglob("shards/*"), *tmp_path.rglob("manifests/*")]
+    assert rebuild(topic, tmp_path, "--shard", "2").exit_code == 0
 
 
 def test_the_directory_of_a_running_worker_is_refused(topic: Topic, tmp_path: Path) -> None:
