@@ -55,6 +55,10 @@ class ImageError(InputError):
     """An image is torn, tampered with or lost, or its place can't be used."""
 
 
+class OtherImageError(ImageError):
+    """A sound manifest, but of a format that this release can't read."""
+
+
 class OtherStoreError(InputError):
     """A sound store, but not the expected one: its format, topic or shard differs."""
 

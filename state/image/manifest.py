@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from hive.errors import ImageError
+from hive.errors import ImageError, OtherImageError
 from hive.urls import masked
 from state.store import Identity, Position
 
@@ -48,9 +48,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """The file name of the manifest. Names don't sort as images do: see `order`."""
-        return f"{self.position.epoch:010d}-{self.position.offset:020d}.json"
+        place = f"{self.position.epoch:010d}-{self.position.offset:020d}"
+        # Another release may have made an image at the same place.
+        return f"{place}-{self.identity.format_version}.json"
 
 
+class _Format(msgspec.Struct):
+    format: int
+
+
+_decode_format = msgspec.json.Decoder(_Format).decode
 _decoder = msgspec.json.Decoder(Manifest)
 
 
@@ -61,11 +68,12 @@ def encode(manifest: Manifest) -> bytes:
 def decode(data: bytes, where: str) -> Manifest:
     """Decodes a manifest; refuses a torn one and other formats."""
     try:
+        format_ = _decode_format(data).format
+        if format_ != FORMAT:
+            raise OtherImageError(f"the image {masked(where)} is of format {format_}, not {FORMAT}")
         manifest = _decoder.decode(data)
     except msgspec.MsgspecError as error:
         raise ImageError(f"the image {masked(where)} is torn: {error}. Delete it") from error
-    if manifest.format != FORMAT:
-        raise ImageError(f"the image {masked(where)} is of format {manifest.format}, not {FORMAT}")
     for file in manifest.files:
         # The file is written to a folder under this name.
         if "/" in file.name or file.name in ("", ".", ".."):

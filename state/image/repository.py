@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import structlog
 
-from hive.errors import ColdShardError, ImageError, OtherStoreError
+from hive.errors import ColdShardError, ImageError, OtherImageError, OtherStoreError
 from hive.urls import masked
 from state import digest
 from state.image import manifest as manifests
@@ -68,19 +68,32 @@ class Images:
 
     def of(self, identity: Identity) -> list[Manifest]:
         """The images of a shard, the newest first; unusable ones are logged and left out."""
-        own = []
+        return [manifest for _, manifest in self._own(identity)]
+
+    def _own(self, identity: Identity) -> list[tuple[str, Manifest]]:
+        """The images of a shard with the paths of their manifests, the newest first."""
+        own = [
+            (path, manifest)
+            for path, manifest in self._listed(identity)
+            if manifest is not None and manifest.identity == identity
+        ]
+        return sorted(own, key=lambda image: image[1].order, reverse=True)
+
+    def _listed(self, identity: Identity) -> list[tuple[str, Manifest | None]]:
+        """The images in the place of a shard, whose stores may have other formats; None stands for
+        an image of which nothing is known because its manifest has another format."""
+        listed: list[tuple[str, Manifest | None]] = []
         for path in self._storage.paths(self._manifests(identity)):
             try:
-                manifest = manifests.decode(self._storage.read(path), path)
+                listed.append((path, manifests.decode(self._storage.read(path), path)))
             except FileNotFoundError:
                 # Somebody has pruned it since it was listed.
                 continue
             except ImageError as error:
                 log.warning("an image can't be used", error=str(error))
-                continue
-            if manifest.identity == identity:
-                own.append(manifest)
-        return sorted(own, key=lambda manifest: manifest.order, reverse=True)
+                if isinstance(error, OtherImageError):
+                    listed.append((path, None))
+        return listed
 
     def fitting(self, identity: Identity, fits: Fits) -> Iterator[Manifest]:
         """The images of a shard that fit its topic, the newest first."""
@@ -123,13 +136,19 @@ class Images:
         """Deletes all but the newest images of a shard; returns how many files went.
 
         Others may make and prune images of the shard meanwhile. So only images of one listing go,
-        and only files that were there before that of the images which stay.
+        and only files that were there before that of the images which stay. Images of other formats
+        stay, too, since other releases need them: on a trimmed topic, nothing else tells the orders
+        in what was deleted.
         """
         assert keep >= 1
-        for manifest in self.of(identity)[keep:]:
-            self._storage.remove(f"{self._manifests(identity)}/{manifest.name}")
+        for path, _ in self._own(identity)[keep:]:
+            self._storage.remove(path)
         paths = self._storage.paths(self._folder(identity, "files"))
-        needed = {file.hash for manifest in self.of(identity) for file in manifest.files}
+        needed = set[str]()
+        for _, manifest in self._listed(identity):
+            if manifest is None:
+                return 0
+            needed |= {file.hash for file in manifest.files}
         unneeded = [path for path in paths if path.rpartition("/")[2] not in needed]
         return sum(self._storage.remove(path) for path in unneeded if self._is_old(path))
 

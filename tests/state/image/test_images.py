@@ -245,6 +245,45 @@ def test_pruning_keeps_what_the_kept_need(
     assert images.restore_newest(IDENTITY, tmp_path / "restored") == newest
 
 
+def test_images_of_another_format_of_stores_stay_with_their_files(
+    images: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release that comes or goes would have nothing to begin from on a trimmed topic."""
+    monkeypatch.setattr(repository, "YOUNG_S", -1.0)
+    other = Identity(format_version=2, topic_id="a/b+c==", partitions=4, shard=2)
+    with Store(tmp_path / "other", other, families=SHARD_FAMILIES, budget=BUDGET) as other_store:
+        fold(other_store, 1, 600)
+        manifest = images.create(other_store, tmp_path / "scratch")
+    for last in (600, 700):
+        images.create(store, tmp_path / "scratch")
+        fold(store, last - 99, last)
+    newest = images.create(store, tmp_path / "scratch")
+    images.prune(IDENTITY, 1)
+    assert images.of(IDENTITY) == [newest]
+    assert images.of(other) == [manifest]
+    images.restore(manifest, tmp_path / "restored")
+
+
+def test_what_an_image_of_another_format_needs_stays(
+    images: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which files these are, its own release knows alone."""
+    monkeypatch.setattr(repository, "YOUNG_S", -1.0)
+    images.create(store, tmp_path / "scratch")
+    storage = images._storage
+    [path] = [path for path in files(images) if "/manifests/" in path]
+    storage.write(path.replace("500", "499"), b'{"format": 2, "parts": []}')
+    storage.remove(path)
+    before = files(images)
+    assert images.prune(IDENTITY, 1) == 0
+    assert files(images) == before
+    fold(store, 501, 600)
+    newest = images.create(store, tmp_path / "scratch")
+    assert images.of(IDENTITY) == [newest]
+    assert images.prune(IDENTITY, 1) == 0
+    assert before.keys() < files(images).keys()
+
+
 @pytest.fixture
 def others(images: Images) -> Images:
     """Another maker at the same place."""
@@ -256,15 +295,15 @@ def test_an_image_that_comes_while_others_are_pruned_stays(
 ) -> None:
     images.create(store, tmp_path / "scratch")
     fold(store, 501, 600)
-    list_images = images.of
+    list_own = images._own
 
-    def listed(identity: Identity) -> list[Manifest]:
-        manifests = list_images(identity)
-        monkeypatch.setattr(images, "of", list_images)
+    def listed(identity: Identity) -> list[tuple[str, Manifest]]:
+        own = list_own(identity)
+        monkeypatch.setattr(images, "_own", list_own)
         others.create(store, tmp_path / "scratch")
-        return manifests
+        return own
 
-    monkeypatch.setattr(images, "of", listed)
+    monkeypatch.setattr(images, "_own", listed)
     monkeypatch.setattr(repository, "YOUNG_S", -1.0)
     images.prune(IDENTITY, 1)
     assert [manifest.position.offset for manifest in others.of(IDENTITY)] == [600, 500]
