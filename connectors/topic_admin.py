@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # t
 from confluent_kafka.cimpl import NewTopic
 
 from connectors import tails
+from connectors.kept_decisions import keep_decisions
 from hive.errors import InputError, MachineError, OtherTopicError, TopicError
 from state.topic import Topic
 from state.topic.client import topic_bounds
@@ -98,14 +99,17 @@ def describe(topic: Topic) -> Description:
 def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:
     """Deletes the records before these offsets and returns the new first offset of each shard.
 
-    The last records of each shard stay in any case: they hold its position.
+    The last records of each shard stay in any case: they hold its position. Operators' decisions
+    are kept, too.
     """
-    cuts = []
+    cuts = {}
     for shard, first, end in describe(topic).partitions:
         offset = min(keep_from.get(shard, first), end - tails.WINDOW_RECORDS)
-        cuts.append(TopicPartition(topic.name, shard, max(first, offset)))
+        cuts[shard] = max(first, offset)
+    allowed = keep_decisions(topic, cuts)
+    places = [TopicPartition(topic.name, shard, offset) for shard, offset in allowed.items()]
     admin = topic.admin()
-    answers = admin.delete_records(cuts, request_timeout=REQUEST_TIMEOUT_S)
+    answers = admin.delete_records(places, request_timeout=REQUEST_TIMEOUT_S)
     try:
         return {at.partition: answer.result().low_watermark for at, answer in answers.items()}
     except KafkaException as error:
