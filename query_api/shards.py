@@ -126,22 +126,16 @@ class Views:
 
     def let_serve(self, targets: Iterable[Target], epoch: int) -> bool:
         """Whether what another worker's shard has of these targets may be served, by the orders
-        that every shard gets: a pause, lists of tables, a reset. Without a shard here nobody knows.
+        that every shard gets, each at a time of its own: a pause, lists of tables, a reset. Without
+        a shard here nobody knows.
         """
-        numbers = range(self.source.count)
-        here = next((one for one in numbers if self.source.shard(one) is not None), None)
-        reader = None if here is None else self.reader(here)
-        if reader is None:
-            return False
-        head = reader.head
-        return (
+        tables = [target.name for target in targets if target.is_of_table]
+        heads = [reader.head for reader in map(self.reader, range(self.source.count)) if reader]
+        return bool(heads) and all(
             not head.paused
             and head.epoch <= epoch
-            and all(
-                is_cached(head.whitelist, head.blacklist, target.name)
-                for target in targets
-                if target.is_of_table
-            )
+            and all(is_cached(head.whitelist, head.blacklist, table) for table in tables)
+            for head in heads
         )
 
     def moment(

@@ -13,6 +13,7 @@ from query_api.owner_moment import BYTES_MAX, OwnerMoment, decode, encode
 from query_api.positions import Position
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind
+from state.records import AnyRecord, Pause, Reset
 from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
 
 ORDERS_ALONE = (Target(TargetKind.TABLE, ORDERS),)
@@ -63,6 +64,17 @@ def test_it_lasts_until_the_shard_is_here_or_the_time_is_over(
     assert not moment.lasts(views)
     shards.shards[0] = None
     monkeypatch.setattr(owner_moment, "monotonic", lambda: moment.until_s)
+    assert not moment.lasts(views)
+
+
+@pytest.mark.parametrize("obeys", [0, 1])
+@pytest.mark.parametrize("order", [Pause(0, 1, paused=True), Reset(1, 4)], ids=["pause", "reset"])
+def test_it_lasts_until_any_shard_here_obeys_an_order(order: AnyRecord, obeys: int) -> None:
+    shards = [MemoryShard(), MemoryShard()]
+    views = Views(MemoryShards(*shards, None))
+    moment = OwnerMoment(2, ORDERS_ALONE, Position(0, 4), float("inf"))
+    assert moment.lasts(views)
+    shards[obeys].fold([order])
     assert not moment.lasts(views)
 
 
