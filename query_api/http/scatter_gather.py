@@ -17,7 +17,7 @@ from query_api.http.messages import Headers
 from query_api.positions import Position, parse_position
 from query_api.reads import GetTables, ListDatabases, ListTablesOfAll, Read, Rendered, cut
 from query_api.reasons import SERVING, Reason, Source
-from query_api.requirement import Requirement
+from query_api.requirement import Consistency, Requirement
 from query_api.resolver.answer import ReadAnswer
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
@@ -64,9 +64,7 @@ class Parts:
         self._views = views
         self._forwarder = forwarder
 
-    async def answer(
-        self, read: Read[Any], requirement: Requirement, headers: Headers
-    ) -> ReadAnswer[bytes] | None:
+    async def answer(self, read: Read[Any], requirement: Requirement) -> ReadAnswer[bytes] | None:
         """The merged answer; None if the read isn't spread over several workers, or a part is
         missing.
         """
@@ -94,7 +92,7 @@ class Parts:
             *(
                 self._here(read, requirement, some)
                 if url is None
-                else self._there(read, requirement, url, headers, some)
+                else self._there(read, requirement, url, some)
                 for url, some in owners.items()
             )
         )
@@ -128,7 +126,6 @@ class Parts:
         read: Splittable,
         requirement: Requirement,
         url: str,
-        headers: Headers,
         names: Sequence[str],
     ) -> Part | None:
         path = "/v1/tables"
@@ -137,7 +134,7 @@ class Parts:
             path = "/v1/table-metadata"
             parameters = _parameters(read)
         body = msgspec.json.encode({"names": names})
-        response = await self._forwarder.ask(url, path, parameters, headers, body)
+        response = await self._forwarder.ask(url, path, parameters, headers_of(requirement), body)
         if response is None or response.status != 200:
             return None
         if not has_reached(response.headers, requirement.min_position):
@@ -151,6 +148,22 @@ class Parts:
             in_body.tables,
             in_body.next,
         )
+
+
+def headers_of(requirement: Requirement) -> Headers:
+    """The headers that state a requirement on several tables. Without them, an owner would go by
+    the defaults of its part alone, which may be laxer than those of the whole.
+    """
+    consistency: str = requirement.consistency
+    if requirement.latest:
+        age_ms = requirement.max_age_ms
+        consistency = f"{Consistency.WITHIN}; max_age_ms={age_ms}" if age_ms else Consistency.LATEST
+    headers = [(b"metatide-consistency", consistency.encode())]
+    if requirement.min_position is not None:
+        headers.append((b"metatide-min-position", str(requirement.min_position).encode()))
+    if requirement.max_wait_ms is not None:
+        headers.append((b"metatide-max-wait-ms", b"%d" % requirement.max_wait_ms))
+    return headers
 
 
 def _together(read: Splittable, parts: Sequence[Part]) -> ReadAnswer[bytes]:

@@ -140,7 +140,7 @@ class Service:
             return
         answer: ReadAnswer[Any] | None = None
         if header(scope, FORWARDED) is None:
-            answer = await self._parts.answer(read, requirement, _to_owner(conditions))
+            answer = await self._parts.answer(read, requirement)
         if answer is None:
             asked_for = Rendered(read, endpoint.encode) if lines is None else read
             latest = scope.get("state", {}).get("told")
@@ -262,11 +262,3 @@ def _in_headers(scope: Scope) -> Mapping[str, str]:
             raise InputError(f"give the header {name.decode()} once")
         required[condition] = value.decode("latin-1")
     return required
-
-
-def _to_owner(conditions: Mapping[str, str]) -> Headers:
-    """The headers of a request for a part."""
-    return [
-        (f"metatide-{name.replace('_', '-')}".encode(), value.encode("latin-1", "replace"))
-        for name, value in conditions.items()
-    ]

@@ -5,12 +5,19 @@ import gzip
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from hive.names import DatabaseName, TableName, table_name
 from metatide.stack.machine import free_port
+from query_api.http import Settings
 from query_api.http.forward import Forwarder
+from query_api.http.proof import REQUIREMENTS
+from query_api.http.scatter_gather import headers_of
 from query_api.latest.latest_log import LatestLog
+from query_api.latest.row_effects import RowEffects
 from query_api.partners import Partners
+from query_api.reads import GetTables
+from query_api.requirement import Consistency, Defaults, parse_requirement
 from state.records import AnyRecord
 from state.records.actions import AnyAction, CreateNames, CreateTable, PutName
 from state.records.routing import home_shard, table_shard
@@ -171,6 +178,56 @@ def test_what_several_workers_hold_is_put_together() -> None:
     with serving(other) as url:
         first.urls[1] = url
         ask(first, asking)
+
+
+@pytest.mark.parametrize("strict", [Consistency.LATEST, Consistency.WITHIN])
+def test_an_owner_reads_its_part_as_the_whole_requires(strict: Consistency) -> None:
+    first, other = two()
+    mine, theirs = (next(name for name in TABLES if table_shard(name, 2) == n) for n in (0, 1))
+    defaults = Defaults(strict, ((theirs.in_catalog, Consistency.ANY),))
+    # The owner's shard hasn't applied the last event, which touched its table.
+    effects = ((event, RowEffects(tables=(theirs,) * (event == 30))) for event in range(20, 31))
+    log = LatestLog(0, 30, list(effects))
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        names = [mine.in_catalog, theirs.in_catalog]
+        tables = await client.post("/v1/tables", json={"names": names})
+
+        assert grounds(tables) == ("database", "not_owned"), "the owner has no newer one"
+
+    with serving(other, EmptyDatabase(log), Settings(defaults)) as url:
+        first.urls[1] = url
+        ask(first, asking, database=EmptyDatabase(log), settings=Settings(defaults))
+
+
+STATED = {"min_position": "0:7", "max_wait_ms": "9"}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "floor"),
+    [
+        ({}, Consistency.ANY),
+        (STATED, Consistency.ANY),
+        ({"consistency": "any"}, Consistency.ANY),
+        ({"consistency": "at_least", **STATED}, Consistency.ANY),
+        ({"consistency": "within", "max_age_ms": "30", **STATED}, Consistency.ANY),
+        ({"consistency": "within"}, Consistency.LATEST),
+        ({"consistency": "any"}, Consistency.LATEST),
+    ],
+)
+def test_what_is_stated_to_owners_requires_as_much(
+    conditions: dict[str, str], floor: Consistency
+) -> None:
+    """Whatever the owner's defaults are."""
+    read = GetTables(tuple(TABLES))
+    required = parse_requirement(conditions, read, Defaults(floor=floor))
+    stated = {REQUIREMENTS[name]: value.decode() for name, value in headers_of(required)}
+
+    understood = parse_requirement(stated, read, Defaults(Consistency.ANY))
+
+    if required.latest:
+        required = replace(required, consistency=understood.consistency)
+    assert understood == required
 
 
 def test_a_part_that_nobody_has_leaves_all_of_it_to_the_database() -> None:
