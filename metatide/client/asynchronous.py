@@ -201,7 +201,8 @@ class AsyncClient(Bound):
         try:
             if response.status_code != 200:
                 await response.aread()
-            calls.check(response)
+            with self._seeing_absence():
+                calls.check(response)
             self._saw(calls.grounds(response.headers, None).position)
             async for line in response.aiter_lines():
                 yield msgspec.json.decode(line, type=Partition)
@@ -213,7 +214,8 @@ class AsyncClient(Bound):
         patience = Patience(self._retry_s)
         while True:
             try:
-                answer = call.read(await self._http.send(call.request(self._http, need)))
+                with self._seeing_absence():
+                    answer = call.read(await self._http.send(call.request(self._http, need)))
             except RETRIED as error:
                 await patience.async_wait(error)
             else:

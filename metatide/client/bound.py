@@ -1,12 +1,15 @@
 """What a client is bound to: the position of a session, or the lists of a snapshot."""
 
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
 import httpx
 
+from metatide.client.errors import NotFoundError
 from metatide.client.need import Need, Position
 from metatide.client.snapshot import Snapshot
 
@@ -98,6 +101,15 @@ class Bound:
             )
         return need
 
-    def _saw(self, position: Position) -> None:
-        if self._carries:
+    def _saw(self, position: Position | None) -> None:
+        if self._carries and position is not None:
             self.seen(position)
+
+    @contextmanager
+    def _seeing_absence(self) -> Iterator[None]:
+        """Takes note of an answer that something doesn't exist: it is an answer like others."""
+        try:
+            yield
+        except NotFoundError as error:
+            self._saw(error.position)
+            raise

@@ -88,7 +88,8 @@ def check(response: httpx.Response) -> None:
             raise _strange(response) from None
         detail = response.text[:300] or response.reason_phrase
     if response.status_code == 404:
-        raise NotFoundError(404, detail)
+        text = response.headers.get("metatide-position")
+        raise NotFoundError(404, detail, None if text is None else Position.parse(text))
     if response.status_code == 503:
         raise UnavailableError(503, detail, retry_after_s(response.headers))
     raise ServerError(response.status_code, detail)

@@ -1,5 +1,7 @@
 """Errors of the client."""
 
+from metatide.client.need import Position
+
 
 class ServerError(Exception):
     """The server returned an error: its `status` and message."""
@@ -11,7 +13,11 @@ class ServerError(Exception):
 
 
 class NotFoundError(ServerError):
-    """The object doesn't exist."""
+    """The object doesn't exist, as of a `position`; None if the server told none."""
+
+    def __init__(self, status: int, detail: str, position: Position | None = None) -> None:
+        super().__init__(status, detail)
+        self.position = position
 
 
 class UnavailableError(ServerError):

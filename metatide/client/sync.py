@@ -197,7 +197,8 @@ class Client(Bound):
         try:
             if response.status_code != 200:
                 response.read()
-            calls.check(response)
+            with self._seeing_absence():
+                calls.check(response)
             self._saw(calls.grounds(response.headers, None).position)
             for line in response.iter_lines():
                 yield msgspec.json.decode(line, type=Partition)
@@ -209,7 +210,8 @@ class Client(Bound):
         patience = Patience(self._retry_s)
         while True:
             try:
-                answer = call.read(self._http.send(call.request(self._http, need)))
+                with self._seeing_absence():
+                    answer = call.read(self._http.send(call.request(self._http, need)))
             except RETRIED as error:
                 patience.wait(error)
             else:

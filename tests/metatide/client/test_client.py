@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,6 +29,7 @@ from metatide.client import (
     asynchronous,
     sync,
 )
+from metatide.client.calls import check
 from metatide.client.snapshot import committed
 from query_api.database.reads import (
     CurrentEvent,
@@ -212,6 +214,28 @@ def test_a_session_carries_the_highest_position(url: str) -> None:
         with pytest.raises(UnavailableError, match="behind"):
             session.table("sales.orders", Need("any", max_wait_ms=0))
         assert client.table("sales.orders", ANY).source == "cache"
+
+
+def test_a_session_carries_the_position_of_what_does_not_exist(url: str) -> None:
+    """Else its next read could show what has been dropped by then."""
+    with Client(url, AT_ONCE) as client:
+        for read in (session_table, session_partitions):
+            session = client.session()
+            with pytest.raises(NotFoundError) as missing:
+                read(session)
+            assert session.position == missing.value.position == Position(0, 5)
+            assert client.position is None
+        with pytest.raises(NotFoundError) as unknown:
+            check(httpx.Response(404, json={"detail": "there is no such path"}))
+        assert unknown.value.position is None
+
+
+def session_table(session: Client) -> None:
+    session.table("sales.never", ANY)
+
+
+def session_partitions(session: Client) -> None:
+    list(session.stream_partitions("sales.never", need=ANY))
 
 
 def test_an_age_is_part_of_the_consistency(url: str) -> None:
