@@ -16,7 +16,7 @@ from query_api.latest.recent_reads import RecentReads
 from query_api.owner_moment import AnyMoment, OwnerMoment
 from query_api.positions import Position
 from query_api.requirement import ANY_AGE_MS
-from query_api.shards import Moment, Views
+from query_api.shards import Views
 from query_api.targets import Target
 
 ASKED_ONCE_MAX: Final = 32_768
@@ -50,16 +50,18 @@ class CachedAnswer(msgspec.Struct, eq=False):
         """Whether no newer event of the database touched what was read. If another worker gave the
         answer, the next log need only tell what came after this one.
         """
+        if isinstance(self.moment, OwnerMoment):
+            confirmed = self.moment.confirmed(latest)
+            if confirmed is None:
+                return False
+            self.moment = confirmed
+            return True
         if not latest.leaves(self.latest_of, self.reached):
             return False
-        if isinstance(self.moment, Moment) and latest.denies(self.reached, self.moment.mark):
+        if latest.denies(self.reached, self.moment.mark):
             # Another caller has renewed the moment since the log was read.
             return False
-        if not self.max_age_ms and latest.current < self.reached.event:
-            return False
-        if isinstance(self.moment, OwnerMoment):
-            self.moment = self.moment.confirmed(latest)
-        return True
+        return self.max_age_ms > 0 or latest.current >= self.reached.event
 
     def confirmed_by(self, recent: RecentReads) -> LatestLog | None:
         """A read that is recent enough and shows no newer event that touched what was read."""

@@ -1,13 +1,13 @@
 """What an answer of another worker depends on, so that it may be kept here.
 
-The shard's commits aren't seen here. But the log is: as long as it shows no event that touched what
-was read, the answer is the owner's still. Orders to the whole cache are in no log, but in each
-shard, so one that is here shows them.
+The shard's commits aren't seen here. But the log is: as long as it has the last event that the
+owner had applied, and shows no later one that touched what was read, the answer is the owner's
+still. Orders to the whole cache are in no log, but in each shard, so those that are here show them.
 """
 
 from collections.abc import Container
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,9 @@ class OwnerMoment(NamedTuple):
     shard: int
     targets: tuple[Target, ...]
     reached: Position
+    mark: int
+    """The mark of the row of the last event that is reached. By it the log shows whether the
+    database has lost that event since."""
     until_s: float
     """The time until which the answer may be kept."""
 
@@ -39,9 +42,14 @@ class OwnerMoment(NamedTuple):
             and views.let_serve(self.targets, self.reached.epoch)
         )
 
-    def confirmed(self, log: LatestLog) -> "OwnerMoment":
-        """The moment after a read of the log has shown that nothing touched its targets."""
-        return self._replace(reached=max(self.reached, Position(log.epoch, log.current)))
+    def confirmed(self, log: LatestLog) -> "OwnerMoment | None":
+        """The moment after this read of the log; None if the database may have another history, or
+        if something may have touched the targets.
+        """
+        if log.mark_of(self.reached) != self.mark or not log.leaves(self.targets, self.reached):
+            return None
+        current = Position(log.epoch, log.current)
+        return self._replace(reached=current, mark=log.mark_of(current))
 
 
 AnyMoment = Moment | OwnerMoment
@@ -50,6 +58,7 @@ AnyMoment = Moment | OwnerMoment
 class _Form(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     reached: Position
     targets: tuple[Target, ...]
+    mark: Annotated[int, msgspec.Meta(gt=0)]
 
 
 _decode: Final = msgspec.msgpack.Decoder(_Form).decode
@@ -62,7 +71,9 @@ def encode(moment: AnyMoment, former_names: Container[TableName]) -> bytes | Non
     """
     if any(target.is_of_table and target.name in former_names for target in moment.targets):
         return None
-    data = msgspec.msgpack.encode(_Form(moment.reached, moment.targets))
+    if not moment.mark:
+        return None
+    data = msgspec.msgpack.encode(_Form(moment.reached, moment.targets, moment.mark))
     return data if len(data) <= BYTES_MAX else None
 
 
@@ -72,4 +83,4 @@ def decode(data: bytes, shard: int) -> OwnerMoment | None:
         form = _decode(data)
     except msgspec.DecodeError:
         return None
-    return OwnerMoment(shard, form.targets, form.reached, monotonic() + KEPT_S_MAX)
+    return OwnerMoment(shard, form.targets, form.reached, form.mark, monotonic() + KEPT_S_MAX)

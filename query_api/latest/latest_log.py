@@ -68,11 +68,14 @@ class LatestLog:
             return self._last_of_any_table
         return max(self._tables.get(name, 0) for name in names)
 
+    def mark_of(self, reached: Position) -> int:
+        """The mark of the row of an event; 0 if the read didn't show it."""
+        return self._marks.get(reached.event, 0) if reached.epoch == self.epoch else 0
+
     def denies(self, reached: Position, mark: int) -> bool:
         """Whether the database has another row in the place of the last event of a snapshot, which
         has this mark; 0 if that isn't known."""
-        seen = self._marks.get(reached.event) if reached.epoch == self.epoch else None
-        return mark != 0 and seen is not None and seen != mark
+        return 0 not in (mark, seen := self.mark_of(reached)) and seen != mark
 
     def leaves(self, targets: Iterable[Target], reached: Position) -> bool:
         """Whether no event after `reached` can have touched targets; False in another epoch."""

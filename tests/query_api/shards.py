@@ -105,8 +105,8 @@ def name_image(table: str, table_type: str = "MANAGED_TABLE") -> NameImage:
     return NameImage(table, table_type, "ann", None, 1)
 
 
-def change(upto: int, *actions: AnyAction, after: int | None = None) -> Change:
-    return Change(0, upto - 1 if after is None else after, upto, actions)
+def change(upto: int, *actions: AnyAction, after: int | None = None, mark: int = 0) -> Change:
+    return Change(0, upto - 1 if after is None else after, upto, actions, mark=mark)
 
 
 def load(

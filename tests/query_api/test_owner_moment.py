@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hive.names import table_name
+from hive.names import TableName, table_name
 from query_api import owner_moment
 from query_api.answer_cache import CachedAnswer
 from query_api.latest.latest_log import LatestLog
@@ -18,13 +18,15 @@ from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
 
 ORDERS_ALONE = (Target(TargetKind.TABLE, ORDERS),)
 OTHER = table_name(None, "sales", "other")
+MARKS = {event: 100 + event for event in range(1, 10)}
+"""Those of the events of the log."""
 
 names = st.builds(table_name, st.none(), st.text(max_size=5), st.text(max_size=5))
 targets = st.builds(Target, st.sampled_from(TargetKind), names, st.tuples(st.text(max_size=5)))
 
 
 def moment_of(reached: Position, *targets: Target) -> OwnerMoment:
-    return OwnerMoment(0, targets, reached, float("inf"))
+    return OwnerMoment(0, targets, reached, MARKS[4], float("inf"))
 
 
 @given(st.builds(Position, st.integers(0, 1 << 60), st.integers(0, 1 << 60)), st.lists(targets))
@@ -33,7 +35,7 @@ def test_what_one_worker_tells_another_reads(position: Position, listed: list[Ta
     if data is not None:
         moment = decode(data, 3)
         assert moment is not None
-        assert moment[:3] == (3, tuple(listed), position)
+        assert moment[:4] == (3, tuple(listed), position, MARKS[4])
 
 
 @given(st.binary(max_size=50))
@@ -46,6 +48,7 @@ def test_what_the_other_could_not_know_is_not_told() -> None:
     orders = moment_of(Position(0, 1), *ORDERS_ALONE)
     assert encode(orders, {OTHER: ()}) is not None
     assert encode(orders, {ORDERS: (OTHER,)}) is None, "a late event of OTHER"
+    assert encode(orders._replace(mark=0), ()) is None, "what the log would have to show"
     many = (Target(TargetKind.PARTITION, ORDERS, (str(day),)) for day in range(BYTES_MAX))
     assert encode(moment_of(Position(0, 1), *many), ()) is None
 
@@ -72,7 +75,7 @@ def test_it_lasts_until_the_shard_is_here_or_the_time_is_over(
 def test_it_lasts_until_any_shard_here_obeys_an_order(order: AnyRecord, obeys: int) -> None:
     shards = [MemoryShard(), MemoryShard()]
     views = Views(MemoryShards(*shards, None))
-    moment = OwnerMoment(2, ORDERS_ALONE, Position(0, 4), float("inf"))
+    moment = moment_of(Position(0, 4), *ORDERS_ALONE)._replace(shard=2)
     assert moment.lasts(views)
     shards[obeys].fold([order])
     assert not moment.lasts(views)
@@ -83,26 +86,38 @@ def answer(reached: int, *, max_age_ms: int = 0) -> CachedAnswer:
     return CachedAnswer(moment, ORDERS_ALONE, max_age_ms, b"", 0)
 
 
-def log(current: int, *tables: object, epoch: int = 0) -> LatestLog:
+def log(
+    current: int, *tables: TableName, epoch: int = 0, marks: dict[int, int] = MARKS
+) -> LatestLog:
     """A log whose last events changed these tables."""
     first = current - len(tables) + 1
-    effects = [RowEffects(tables=(table,)) for table in tables]  # type: ignore[arg-type]
-    return LatestLog(epoch, current, list(enumerate(effects, first)))
+    effects = [RowEffects(tables=(table,)) for table in tables]
+    shown = {event: mark for event, mark in marks.items() if first <= event <= current}
+    return LatestLog(epoch, current, list(enumerate(effects, first)), marks=shown)
 
 
 def test_the_log_confirms_it_until_an_event_touches_it() -> None:
     kept = answer(4)
-    assert not kept.confirm(log(9, OTHER)), "four events weren't seen"
-    assert not kept.confirm(log(5, OTHER, epoch=1)), "another history"
-    assert kept.confirm(log(5, OTHER))
+    assert not kept.confirm(log(9, *[OTHER] * 5)), "whether event 4 is there wasn't seen"
+    assert not kept.confirm(log(5, OTHER, OTHER, epoch=1)), "another history"
+    assert kept.confirm(log(5, OTHER, OTHER))
     assert kept.reached == Position(0, 5)
-    assert kept.confirm(log(6, OTHER)), "the next read need not tell of event 5"
-    assert not kept.confirm(log(7, ORDERS))
+    assert kept.confirm(log(6, OTHER, OTHER)), "the next read need not tell of event 4"
+    assert not kept.confirm(log(7, OTHER, ORDERS))
     assert kept.reached == Position(0, 6)
 
 
-def test_a_log_that_ends_earlier_confirms_nothing() -> None:
-    assert not answer(4).confirm(log(3, OTHER)), "the database was restored"
-    within = answer(4, max_age_ms=100)
-    assert within.confirm(log(3, OTHER)), "an earlier read, which is recent enough"
-    assert within.reached == Position(0, 4)
+@pytest.mark.parametrize("max_age_ms", [0, 100])
+def test_a_log_that_ends_earlier_confirms_nothing(max_age_ms: int) -> None:
+    """What the owner has applied since could be events that the database has lost by now."""
+    assert not answer(4, max_age_ms=max_age_ms).confirm(log(3, OTHER, OTHER))
+    assert answer(4, max_age_ms=max_age_ms).confirm(log(4, OTHER))
+
+
+@pytest.mark.parametrize("max_age_ms", [0, 100])
+def test_a_log_with_another_row_in_the_place_of_an_event_confirms_nothing(max_age_ms: int) -> None:
+    kept = answer(4, max_age_ms=max_age_ms)
+    assert kept.confirm(log(5, OTHER, OTHER))
+    others = MARKS | {5: 205, 6: 206}
+    assert not kept.confirm(log(6, OTHER, OTHER, OTHER, marks=others))
+    assert kept.confirm(log(6, OTHER, OTHER, OTHER))

@@ -16,7 +16,7 @@ from state.records import AnyRecord, Pause, Reset, SetLists
 from state.records.routing import table_shard
 from tests.metatide.client.serving import serving
 from tests.query_api.http.read_client import EmptyDatabase, ask, grounds
-from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
+from tests.query_api.http.test_answers import ANY, DAYS, MARK, TABLE, warm
 from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
 
 PARTITIONS = f"{TABLE}/partitions"
@@ -29,6 +29,14 @@ def secret(tmp_path: Path) -> Path:
     return path
 
 
+def log(*effects: RowEffects, lost_from: int = 99) -> LatestLog:
+    """The log from event 4 on, with an event for each of these effects. Events from `lost_from` on
+    are of another history."""
+    rows = list(enumerate((RowEffects(), *effects), 4))
+    marks = {event: MARK + event - 4 + 100 * (event >= lost_from) for event, _ in rows}
+    return LatestLog(0, 4 + len(effects), rows, marks=marks)
+
+
 @contextmanager
 def owner(secret: Path | None) -> Iterator[tuple[str, Settings]]:
     """The URL of a worker that has the shard, and the settings of its partners."""
@@ -37,7 +45,7 @@ def owner(secret: Path | None) -> Iterator[tuple[str, Settings]]:
         return Settings(partners=Partners(None if secret is None else SecretFile(secret)))
 
     own = settings()
-    with serving(warm(), EmptyDatabase(LatestLog(0, 4, [])), own) as url:
+    with serving(warm(), EmptyDatabase(log()), own) as url:
         own.partners.address = url.partition("://")[2]
         yield url, settings()
 
@@ -64,7 +72,7 @@ def ask_beside_owner(
 @pytest.mark.parametrize("query", ["", f"?{ANY}", "?consistency=within&max_age_ms=60000"])
 def test_an_answer_is_kept_in_each_form(secret: Path, query: str) -> None:
     partitions = PARTITIONS + query
-    database = EmptyDatabase(LatestLog(0, 4, []))
+    database = EmptyDatabase(log())
 
     async def asking(client: httpx.AsyncClient, running: ExitStack) -> None:
         first = await client.get(partitions)
@@ -87,14 +95,29 @@ def test_an_answer_is_kept_in_each_form(secret: Path, query: str) -> None:
 
 
 def test_an_event_that_touches_it_drops_it(secret: Path) -> None:
-    database = EmptyDatabase(LatestLog(0, 4, []))
+    database = EmptyDatabase(log())
 
     async def asking(client: httpx.AsyncClient, running: ExitStack) -> None:
         assert grounds(await client.get(TABLE)) == ("cache", "fresh")
         running.close()
-        database.log = LatestLog(0, 5, [(5, RowEffects())])
+        database.log = log(RowEffects())
         assert (await client.get(TABLE)).headers["metatide-position"] == "0:5"
-        database.log = LatestLog(0, 6, [(6, RowEffects(tables=(ORDERS,)))])
+        database.log = log(RowEffects(), RowEffects(tables=(ORDERS,)))
+        assert grounds(await client.get(TABLE)) == ("database", "not_owned")
+
+    ask_beside_owner(secret, asking, database)
+
+
+def test_nothing_kept_outlives_an_event_that_the_database_has_lost(secret: Path) -> None:
+    database = EmptyDatabase(log())
+
+    async def asking(client: httpx.AsyncClient, running: ExitStack) -> None:
+        for _ in range(2):
+            assert grounds(await client.get(TABLE)) == ("cache", "fresh")
+        running.close()
+        database.log = log(RowEffects())
+        assert grounds(await client.get(TABLE)) == ("cache", "fresh"), "it is kept"
+        database.log = log(*[RowEffects()] * 2, lost_from=5)
         assert grounds(await client.get(TABLE)) == ("database", "not_owned")
 
     ask_beside_owner(secret, asking, database)
@@ -114,7 +137,7 @@ def test_an_event_that_touches_it_drops_it(secret: Path) -> None:
 def test_nothing_kept_outlives_an_order_that_all_shards_obey(
     secret: Path, order: AnyRecord, query: str
 ) -> None:
-    database = EmptyDatabase(LatestLog(0, 4, []))
+    database = EmptyDatabase(log())
 
     with ExitStack() as running:
         url, settings = running.enter_context(owner(secret))
@@ -143,7 +166,7 @@ def test_who_has_no_shard_sees_no_order_and_keeps_nothing(secret: Path) -> None:
             running.close()
             assert grounds(await client.get(TABLE)) == ("database", "not_owned")
 
-        ask(shards, asking, database=EmptyDatabase(LatestLog(0, 4, [])), settings=settings)
+        ask(shards, asking, database=EmptyDatabase(log()), settings=settings)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +179,7 @@ def test_who_has_no_shard_sees_no_order_and_keeps_nothing(secret: Path) -> None:
 def test_other_answers_are_not_kept(
     secret: Path, query: str, headers: dict[str, str], *, has_secret: bool
 ) -> None:
-    database = EmptyDatabase(LatestLog(0, 4, []))
+    database = EmptyDatabase(log())
 
     async def asking(client: httpx.AsyncClient, running: ExitStack) -> None:
         first = await client.get(TABLE + query, headers=headers)

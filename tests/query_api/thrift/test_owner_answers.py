@@ -36,9 +36,10 @@ def secret(tmp_path: Path) -> Path:
 
 
 def log_of(*tables: Any) -> LatestLog:
-    """The log after event 4: an event for each of these tables."""
+    """The log from event 4 on, with an event for each of these tables."""
     rows = [(event, RowEffects(tables=(table,))) for event, table in enumerate(tables, 5)]
-    return LatestLog(0, 4 + len(tables), rows)
+    marks = {event: event for event in range(4, 5 + len(tables))}
+    return LatestLog(0, 4 + len(tables), rows, marks=marks)
 
 
 def not_ours(log_age_ms: int | None) -> Callable[[Call], Relay]:
@@ -46,7 +47,7 @@ def not_ours(log_age_ms: int | None) -> Callable[[Call], Relay]:
 
 
 def owners(_: Call) -> CallAnswer:
-    moment = OwnerMoment(0, TARGETS, REACHED, 0.0)
+    moment = OwnerMoment(0, TARGETS, REACHED, 4, 0.0)
     return answer("owner", REACHED.event, moment=moment)
 
 
