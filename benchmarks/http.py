@@ -82,6 +82,7 @@ class OneShard:
     """The only shard, in a real store."""
 
     count = 1
+    epoch = 0
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -146,6 +146,10 @@ class TopicError(MachineError):
     """The events topic can't be read now; a later attempt may succeed."""
 
 
+class NoTopicError(TopicError):
+    """There is no events topic yet."""
+
+
 class NoKdcError(TopicError):
     """No key distribution centre answers now, so that there is no ticket to show the brokers."""
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from msgspec import Struct
 
-from hive.errors import ImageError, InputError, MachineError, MetatideError, TopicError
+from hive.errors import (
+    ImageError,
+    InputError,
+    MachineError,
+    MetatideError,
+    NoTopicError,
+    TopicError,
+)
 from processors.bulk_replay import Bulk
 from processors.directory import WorkerDirectory
 from processors.group import Group, Membership
@@ -70,6 +77,8 @@ class Worker:
         self.metrics = Metrics()
         self.shards: dict[int, Shard] = {}
         self.topic: Topic | None = None
+        self.lacked_topic = False
+        """Whether there was no topic yet when the worker began."""
         self.began_s = time.time()
         self._client = TopicClient(settings.servers, settings.topic, settings.security)
         self.directory = WorkerDirectory(settings.path)
@@ -196,6 +205,7 @@ class Worker:
             try:
                 return await asyncio.to_thread(self._client.describe)
             except TopicError as error:
+                self.lacked_topic = isinstance(error, NoTopicError)
                 waiting.because(error)
                 await asyncio.sleep(POLL_S)
 

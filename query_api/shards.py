@@ -46,6 +46,12 @@ class ShardSource(Protocol):
     @property
     def count(self) -> int: ...
 
+    @property
+    def epoch(self) -> int | None:
+        """The epoch that the topic has reached, as far as this process has learned, whichever
+        shards are here; None as long as it hasn't."""
+        ...
+
     def shard(self, number: int) -> Shard | None:
         """The shard; None if another worker has it, or if it isn't ready."""
         ...
@@ -173,8 +179,14 @@ class Views:
 
     @property
     def reached(self) -> Position:
-        """The highest position of the shards that are here."""
-        return max(self.positions(), default=Position(0, 0))
+        """The highest position of the shards that are here; the beginning of the topic's epoch if
+        none of them has reached that."""
+        return max((*self.positions(), Position(self.source.epoch or 0, 0)))
+
+    @property
+    def knows_epoch(self) -> bool:
+        """Whether it is known to which epoch what the database has now belongs."""
+        return self.source.epoch is not None
 
     def marks(self, epoch: int) -> dict[int, set[int]]:
         """The marks of the rows of the last events that the shards here have applied, by events of

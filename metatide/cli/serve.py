@@ -19,6 +19,7 @@ from metatide.process_metrics import process_metrics
 from metatide.stack.machine import free_port
 from metatide.stack.running import completed, database_url
 from metatide.topic import await_ticket, find_topic
+from metatide.worker.epoch_watch import EpochWatch
 from metatide.worker.from_images import ImagedShard, ImagedShards
 from metatide.worker.shards import open_primary, read_settings, tls
 from processors.directory import WorkerDirectory
@@ -27,6 +28,7 @@ from processors.metrics import Metrics
 from processors.same_topic import watch_topic
 from processors.signals import Signals
 from query_api.backend import Backend
+from query_api.background_tasks import Background
 from query_api.http import Check, ReadServer, create_app
 from state.image import Images
 from state.records import Scope
@@ -77,13 +79,18 @@ def command(effective: Effective, from_images: bool, every_s: float) -> None:
 class _Source:
     """The shards' images, as the server of reads uses them."""
 
-    def __init__(self, imaged: ImagedShards, signals: Signals) -> None:
+    def __init__(self, imaged: ImagedShards, signals: Signals, watch: EpochWatch) -> None:
         self._imaged = imaged
         self._signals = signals
+        self._watch = watch
 
     @property
     def count(self) -> int:
         return self._imaged.topic.shards
+
+    @property
+    def epoch(self) -> int | None:
+        return self._watch.epoch
 
     def shard(self, number: int) -> ImagedShard | None:
         return self._imaged.shards.get(number)
@@ -110,7 +117,10 @@ async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> 
     )
     signals = Signals(topic, imaged.snapshot, Metrics())
     settings = await asyncio.to_thread(read_settings, config, primary)
-    backend = Backend(_Source(imaged, signals), primary)
+    # Images may be of an earlier epoch for as long as nobody makes newer ones.
+    watch, watching = EpochWatch(lambda: topic), Background()
+    watching.start(watch.run())
+    backend = Backend(_Source(imaged, signals, watch), primary)
     app = create_app(
         backend,
         settings,
@@ -126,6 +136,7 @@ async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> 
         work = (_refresh(imaged, every_s), signals.run(), watch_topic(client, topic))
         await _until_told(server, *work)
     finally:
+        await watching.close()
         await backend.close()
         imaged.close()
         await asyncio.to_thread(signals.close)

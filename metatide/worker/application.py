@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from hive.errors import InputError
 from metatide.config import Config
+from metatide.worker.epoch_watch import EpochWatch
 from metatide.worker.operations import THRIFT, WORKER
 from metatide.worker.operators import Operators
 from metatide.worker.reporter import PROBE_PATIENCE_S, Reporter, health_watch
@@ -59,15 +60,17 @@ async def worker_application(
         raise InputError("the Thrift server needs the metastore's database: give --database URL")
     watch = health_watch(config, worker, primary)
     parts.push_async_callback(watch.close)
-    listening = Background()
-    listening.start(watch.listen())
-    parts.push_async_callback(listening.close)
+    background = Background()
+    background.start(watch.listen())
+    parts.push_async_callback(background.close)
     reporter = Reporter(worker, watch)
     if primary is None:
         gate = Gate(tokens_of(config), own_names(config))
         return status_application(reporter, gate, partners_of(config, worker.settings.address))
     settings = await asyncio.to_thread(read_settings, config, primary, worker.settings.address)
-    shards = WorkerShards(worker, scheme)
+    epochs = EpochWatch(lambda: worker.topic, lambda: _live_epochs(worker))
+    background.start(epochs.run())
+    shards = WorkerShards(worker, scheme, epochs)
     # A single call may be as large as it may be.
     in_flight = Budget(max(BYTES_MAX, config.thrift.message_mib_max * MIB))
     backend = Backend(shards, primary, in_flight, worker.tracing)
@@ -81,6 +84,11 @@ async def worker_application(
     parts.push_async_callback(operators.close)
     operators.start()
     return _read_application(reporter, primary, backend, settings, endpoint, operators)
+
+
+def _live_epochs(worker: Worker) -> list[int]:
+    """The epochs of the shards that follow the topic."""
+    return [shard.position.epoch for shard in worker.shards.values() if shard.live]
 
 
 def status_application(

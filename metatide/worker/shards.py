@@ -13,6 +13,7 @@ from metatide.config import Config
 from metatide.doctor import Status, find_target
 from metatide.doctor.metastore import listener
 from metatide.doctor.target import needs_workers_secret
+from metatide.worker.epoch_watch import EpochWatch
 from processors.worker import Worker
 from query_api.database import Primary
 from query_api.http import Settings, Tls
@@ -158,15 +159,25 @@ def _is_not_transactional(config: Config, primary: Primary) -> bool:
 class WorkerShards:
     """The shards of this process, and the addresses of the others."""
 
-    def __init__(self, worker: Worker, scheme: str = "http") -> None:
+    def __init__(
+        self, worker: Worker, scheme: str = "http", watch: EpochWatch | None = None
+    ) -> None:
+        """Without a watch, the shards here alone tell the epoch."""
         self._worker = worker
         self._scheme = scheme
+        self._watch = watch
 
     @property
     def count(self) -> int:
         """The number of shards; 1 while there is no topic, and therefore no shard here either."""
         topic = self._worker.topic
         return 1 if topic is None else topic.shards
+
+    @property
+    def epoch(self) -> int | None:
+        epoch = 0 if self._watch is None else self._watch.epoch
+        # A new topic begins with epoch 0.
+        return 0 if epoch is None and self._worker.lacked_topic else epoch
 
     def shard(self, number: int) -> Shard | None:
         return self._worker.shards.get(number)

@@ -39,6 +39,10 @@ LATEST_WAIT_S: Final = 0.005
 often answers before a late event arrives, and those events cost most."""
 POSITION_WAIT_S: Final = 0.25
 RETRY_AFTER_S: Final = 1.0
+_NO_EPOCH: Final = (
+    "the brokers haven't told yet which epoch the topic has reached, without which the database's "
+    "answer has no position"
+)
 LONG_READS: Final = 4
 """The number of long reads that run concurrently, each in a thread."""
 
@@ -140,7 +144,10 @@ class Resolver:
             return unreadable(read, error)
 
     async def ask_database(self, read: Read[A]) -> tuple[A | NoSuchObjectError, Position]:
-        """The database's answer, and its position. Raises UnansweredError if it doesn't answer."""
+        """The database's answer, and its position. Raises UnansweredError if it doesn't answer, or
+        if its position can't be told."""
+        if not self._views.knows_epoch:
+            raise UnansweredError(_NO_EPOCH, RETRY_AFTER_S)
         reached = self._views.reached
         answer = await self._database.answer(read)
         self._history.check_position(reached.epoch, reached.event, answer.event)

@@ -49,7 +49,8 @@ class OwnWrites:
             self._reading.cancel()
 
     async def _date(self) -> bool:
-        latest = await self._hub.database.after_now(self._hub.views.reached)
+        views = self._hub.views
+        latest = await self._hub.database.after_now(views.reached) if views.knows_epoch else None
         if latest is None:
             return False
         position, least = Position(latest.epoch, latest.current), self._client.min_position

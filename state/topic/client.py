@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from hive.errors import TopicError
+from hive.errors import NoTopicError, TopicError
 from state.topic.description import Topic
 from state.topic.settings import REQUEST_TIMEOUT_S, Security, admin_client, reason
 
@@ -76,7 +76,7 @@ class TopicClient:
 
     def _error(self, error: KafkaException) -> TopicError:
         if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-            return TopicError(
+            return NoTopicError(
                 f"there is no topic {self._name} at {self._servers}: "
                 "start a connector, which creates it, or correct kafka.topic"
             )

@@ -211,6 +211,7 @@ class MemoryShards:
 
     def __init__(self, *shards: MemoryShard | None) -> None:
         self.shards = list(shards)
+        self.epoch: int | None = 0
         self.urls: dict[int, str] = {}
         self.asked: list[tuple[Scope, int]] = []
 

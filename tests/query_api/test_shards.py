@@ -27,7 +27,7 @@ from query_api.requirement import Consistency, Requirement
 from query_api.resolver.answer import ReadAnswer
 from query_api.shards import Moment, Views
 from query_api.targets import Target, TargetKind
-from state.records import Change, Pause
+from state.records import Change, Pause, Reset
 from state.records.actions import DropDatabase
 from tests.metatide.demo import workload_runs
 from tests.query_api.folded_world import World
@@ -121,6 +121,18 @@ def test_a_moment_ends_with_its_store_and_with_what_moves_the_head() -> None:
     assert views.renewed(again) is None
     source.shards[0] = MemoryShard(change(1), *load_table(1))
     assert views.renewed(again) is None
+
+
+def test_the_highest_position_is_of_the_epoch_that_the_topic_has_reached() -> None:
+    source = MemoryShards(None, None)
+    views = Views(source)
+    assert views.reached == Position(0, 0)
+    source.epoch = None
+    assert not views.knows_epoch
+    source.shards = [MemoryShard(change(5)), MemoryShard(Reset(1, 3))]
+    assert views.reached == Position(1, 3)
+    source.epoch = 2
+    assert (views.knows_epoch, views.reached) == (True, Position(2, 0))
 
 
 async def test_that_there_is_no_table_depends_on_the_list_of_names() -> None:

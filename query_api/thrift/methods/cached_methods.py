@@ -260,6 +260,8 @@ class CachedMethods:
         return CallAnswer(data, Source.DATABASE, reason, min(reached), targets=tells_of)
 
     async def _current_event(self, least: Position | None) -> CallAnswer | Relay:
+        if not self._views.knows_epoch:
+            return Relay(Reason.UNREAD)
         latest = await self._database.after_now(self._views.reached)
         if latest is None:
             return Relay(Reason.UNREAD)

@@ -67,6 +67,26 @@ def warm(count: int = 1) -> MemoryShards:
     return MemoryShards(*(shard for _ in range(count)))
 
 
+def test_the_databases_answers_are_of_the_epoch_of_the_topic_whichever_shards_are_here() -> None:
+    shards, database = MemoryShards(None), EmptyDatabase(LatestLog(0, 9, []))
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        for epoch, headers, status in (
+            (1, {}, 404),
+            (1, {"metatide-min-position": "1:8"}, 404),
+            (0, {"metatide-min-position": "1:8"}, 503),
+            (None, {}, 503),
+        ):
+            shards.epoch = epoch
+            answer = await client.get(TABLE, headers=headers)
+            assert answer.status_code == status
+            if status == 404:
+                assert answer.headers["metatide-position"] == "1:9"
+        assert "epoch" in answer.json()["detail"]
+
+    ask(shards, asking, database=database)
+
+
 def test_every_answer_has_the_form_that_the_document_tells() -> None:
     description = document()
     validator = jsonschema.Draft202012Validator(

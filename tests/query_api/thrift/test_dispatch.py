@@ -301,6 +301,16 @@ async def test_own_writes_that_nobody_can_date_leave_reads_to_the_metastore() ->
         assert await body(client, "get_table") == result("c:get_table")
 
 
+async def test_own_writes_of_an_unknown_epoch_leave_reads_to_the_metastore() -> None:
+    async with serving(Metastore(), get_table=cached) as here:
+        client = await here.connect()
+        here.source.epoch = None
+        await client.call("drop_table")
+        assert await body(client, "get_table") == result("m:get_table")
+        here.source.epoch = 0
+        assert await body(client, "get_table") == result("c:get_table")
+
+
 async def test_kept_answers_from_before_an_own_write_are_not_given() -> None:
     def kept(call: Call) -> CallAnswer:
         return answer("kept", event=4, moment=moment(here.server._hub.views))

@@ -182,6 +182,7 @@ class Told(Current):
         return self._answer
 
 
+CURRENT_EVENT = "get_current_notificationEventId"
 ROLES = DatabaseAnswer(texts(["admin"]), EVENT)
 SILENT = (
     call("get_role_names"),
@@ -223,6 +224,19 @@ def test_what_no_event_tells_is_relayed_while_the_database_does_not_answer(
 ) -> None:
     cache = cached(source, database=Told(UnansweredError("it is down", 1.0)))
     assert reason(now(cache, call("get_role_names"))) is Reason.UNREAD
+
+
+def test_what_the_database_tells_is_relayed_until_the_epoch_of_that_is_known(
+    source: MemoryShards,
+) -> None:
+    cache = cached(source, database=Told(ROLES))
+    source.shards, source.epoch = [None], None
+    for question in (call("get_role_names"), Call(CURRENT_EVENT, b"\0", Client())):
+        assert reason(now(cache, question)) is Reason.UNREAD
+    source.epoch = 1
+    outcome = now(cache, call("get_role_names"))
+    assert isinstance(outcome, CallAnswer)
+    assert outcome.position == Position(1, EVENT)
 
 
 def test_open_transactions_are_relayed_until_their_time_limit_is_told(

@@ -1,0 +1,90 @@
+"""The epoch is learned from the ends of the topic while no shard here follows it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from confluent_kafka import Producer
+
+from connectors import headers
+from connectors.headers import RecordHeaders, RecordKind
+from metatide.worker import epoch_watch
+from metatide.worker.epoch_watch import EpochWatch
+from state.records.epochs import EPOCH_JUMP_MAX
+from state.topic import Topic
+from state.topic.settings import QUIET
+from tests.support.topics import delete_before, new_topic
+
+PATIENCE_S = 30
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(epoch_watch, "EVERY_S", 0.05)
+
+
+def write(topic: Topic, shard: int, *epochs: int, kind: RecordKind = RecordKind.CHANGE) -> None:
+    producer = Producer({"bootstrap.servers": topic.servers}, logger=QUIET)
+    for epoch in epochs:
+        told = headers.write(RecordHeaders(kind, epoch, 7))
+        producer.produce(topic.name, b"", partition=shard, headers=told)
+    assert producer.flush(PATIENCE_S) == 0
+
+
+@asynccontextmanager
+async def watching(watch: EpochWatch) -> AsyncIterator[None]:
+    task = asyncio.create_task(watch.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def until(what: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not what():
+            await asyncio.sleep(0.02)
+
+
+async def test_the_last_records_tell_it(kafka_broker: str) -> None:
+    topic = new_topic(kafka_broker, 3)
+    write(topic, 0, 0, 0, 1)
+    write(topic, 1, 1, 0)
+    watch = EpochWatch(lambda: topic)
+    assert watch.epoch is None
+    async with watching(watch):
+        await until(lambda: watch.epoch == 1)
+        write(topic, 2, 2, kind=RecordKind.RESET)
+        await until(lambda: watch.epoch == 2)
+        delete_before(topic, 2, -1)
+        write(topic, 0, 2, 4 + EPOCH_JUMP_MAX, 3)
+        await until(lambda: watch.epoch == 3)
+
+
+async def test_an_empty_topic_begins_with_epoch_0(kafka_broker: str) -> None:
+    topics: list[Topic] = []
+    watch = EpochWatch(lambda: topics[0] if topics else None)
+    async with watching(watch):
+        await asyncio.sleep(0.2)
+        assert watch.epoch is None
+        topics.append(new_topic(kafka_broker, 2))
+        await until(lambda: watch.epoch == 0)
+
+
+async def test_shards_that_follow_the_topic_tell_it_and_are_remembered() -> None:
+    live, looks = [1, 2], 0
+
+    def live_epochs() -> list[int]:
+        nonlocal looks
+        looks += 1
+        return live
+
+    watch = EpochWatch(lambda: None, live_epochs)
+    assert watch.epoch == 2
+    live = [3]
+    async with watching(watch):
+        await until(lambda: looks > 2)
+        live = []
+        assert watch.epoch == 3
