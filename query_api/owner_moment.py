@@ -6,12 +6,12 @@ still. Orders to the whole cache are in no log, but in each shard, so those that
 """
 
 from collections.abc import Container
-from time import monotonic
 from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
 from hive.names import TableName
+from query_api.elapsed import elapsed_s
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.shards import Moment, Views
@@ -38,7 +38,7 @@ class OwnerMoment(NamedTuple):
         """Whether the answer may still be kept."""
         return (
             views.source.shard(self.shard) is None
-            and monotonic() < self.until_s
+            and elapsed_s() < self.until_s
             and views.let_serve(self.targets, self.reached.epoch)
         )
 
@@ -83,4 +83,4 @@ def decode(data: bytes, shard: int) -> OwnerMoment | None:
         form = _decode(data)
     except msgspec.DecodeError:
         return None
-    return OwnerMoment(shard, form.targets, form.reached, form.mark, monotonic() + KEPT_S_MAX)
+    return OwnerMoment(shard, form.targets, form.reached, form.mark, elapsed_s() + KEPT_S_MAX)

@@ -3,13 +3,13 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Hashable, Set
-from time import monotonic
 from typing import Final
 
 import msgspec
 
 from query_api.authorization.areas import Area
 from query_api.authorization.authorizer import Reader
+from query_api.elapsed import elapsed_s
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.resolver.shared_reads import LatestReads
@@ -75,7 +75,7 @@ class MetastoreVerdicts:
             if _holds(verdict, area, before):
                 # Another call of the user has asked meanwhile.
                 return verdict.is_allowed
-            asked_s, began = monotonic(), Position(before.epoch, before.current)
+            asked_s, began = elapsed_s(), Position(before.epoch, before.current)
             verdict.until_s = 0.0
             is_allowed = await reader.may_read(area)
             if is_allowed is None:
@@ -102,7 +102,7 @@ class MetastoreVerdicts:
 
 def _holds(verdict: _Verdict, area: Area, log: LatestLog) -> bool:
     """Whether a verdict still counts; if so, it is as of this log from now on."""
-    if monotonic() >= verdict.until_s or not log.leaves(area.targets, verdict.reached):
+    if elapsed_s() >= verdict.until_s or not log.leaves(area.targets, verdict.reached):
         return False
     verdict.reached = max(verdict.reached, Position(log.epoch, log.current))
     return True

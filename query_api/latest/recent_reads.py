@@ -1,10 +1,10 @@
 """Reads of the sequence that began a short time ago, for answers of a bounded age."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from time import monotonic
 from typing import Final
 
 from query_api.background_tasks import Background
+from query_api.elapsed import elapsed_s
 from query_api.latest.latest_log import ROWS_MAX, LatestLog
 from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
@@ -39,7 +39,7 @@ class RecentReads:
 
     def within(self, max_age_ms: int) -> list[LatestLog]:
         """The logs of reads that began at most this long ago, the newest first."""
-        age_s, now_s = max_age_ms / 1000, monotonic()
+        age_s, now_s = max_age_ms / 1000, elapsed_s()
         if not self._is_reading and (not self._kept or now_s - self._kept[0][0] >= age_s / 2):
             self._is_reading = True
             self._background.start(self._read())
@@ -55,7 +55,7 @@ class RecentReads:
                 return
             lowest, highest = ends
             self.reads += 1
-            began_s = monotonic()
+            began_s = elapsed_s()
             log = await self._after_now(lowest)
             if log is None:
                 self.failures += 1

@@ -66,7 +66,7 @@ def test_it_lasts_until_the_shard_is_here_or_the_time_is_over(
     shards.shards[0] = MemoryShard()
     assert not moment.lasts(views)
     shards.shards[0] = None
-    monkeypatch.setattr(owner_moment, "monotonic", lambda: moment.until_s)
+    monkeypatch.setattr(owner_moment, "elapsed_s", lambda: moment.until_s)
     assert not moment.lasts(views)
 
 

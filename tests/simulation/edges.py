@@ -33,6 +33,7 @@ import state.topic.settings
 from connectors.loads.loader import UNEXPECTED, UNTAKEN
 from hive.schema import Version
 from processors.limits import Limits
+from query_api.elapsed import elapsed_s
 from tests.simulation import database_reads, stores
 from tests.simulation.broker import Brokers
 from tests.simulation.database import Database
@@ -45,6 +46,7 @@ from tests.simulation.worker_group import SimulatedGroup
 _OURS: Final = ("connectors.", "processors.", "query_api.", "state.", "hive.")
 _CLOCKS: Final = {
     id(time.monotonic): "monotonic",
+    id(elapsed_s): "monotonic",
     id(time.time): "time",
     id(time.perf_counter): "perf_counter",
     id(time.time_ns): "time_ns",

@@ -52,7 +52,7 @@ class Primary:
 @pytest.fixture
 def clocked(monkeypatch: pytest.MonkeyPatch) -> Callable[[Primary], Primary]:
     def clocked(primary: Primary) -> Primary:
-        monkeypatch.setattr(recent_reads, "monotonic", lambda: primary.now_s)
+        monkeypatch.setattr(recent_reads, "elapsed_s", lambda: primary.now_s)
         return primary
 
     return clocked
@@ -177,7 +177,7 @@ async def _check_ages(steps: list[tuple[str, int]]) -> None:
     primary = Primary()
     recent = of(primary)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recent_reads, "monotonic", lambda: primary.now_s)
+        patch.setattr(recent_reads, "elapsed_s", lambda: primary.now_s)
         for step, number in steps:
             if step == "pass":
                 primary.now_s += number / 1_000
