@@ -42,16 +42,13 @@ log = structlog.get_logger()
 UNEXPECTED = "a load failed as none should"
 UNTAKEN = "requests for loads can't be taken; trying again"
 WORKERS = 2
-RECYCLED_S = 60
-"""Connections to the database are used no longer: soon after a failover to another address, loads
-read the database that connectors read."""
 _WAIT_S = 60.0
 _RETRY_S_FIRST, _RETRY_S_MAX = 0.2, 2.0
 
 
 def loads_engine(url: str) -> Engine:
     """An engine that keeps a connection for each thread: a login takes many round trips."""
-    return pooled_engine(url, WORKERS + 1, pool_recycle=RECYCLED_S)
+    return pooled_engine(url, WORKERS + 1)
 
 
 class Progress:

@@ -18,6 +18,9 @@ CONNECT_TIMEOUT_S: Final = 3
 GONE_MS: Final = 10_000
 """A host that confirms nothing for this long is gone. The system would try for a quarter of an
 hour."""
+RECYCLED_S: Final = 60
+"""Connections are used no longer: after a switchover to another address, the former primary may
+serve its sessions as before."""
 _DRIVERS: Final = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 
 
@@ -44,10 +47,15 @@ def open_engine(url: str | sa.URL, **pool: Any) -> sa.Engine:
     return engine
 
 
-def pooled_engine(url: str | sa.URL, connections: int, **pool: Any) -> sa.Engine:
-    """An engine that keeps up to so many connections, and replaces those that the server closed."""
+def pooled_engine(url: str | sa.URL, connections: int) -> sa.Engine:
+    """An engine that keeps up to so many connections, and replaces those that the server closed,
+    or that were used long enough."""
     engine = open_engine(
-        url, pool_size=connections, max_overflow=0, pool_timeout=CONNECT_TIMEOUT_S, **pool
+        url,
+        pool_size=connections,
+        max_overflow=0,
+        pool_timeout=CONNECT_TIMEOUT_S,
+        pool_recycle=RECYCLED_S,
     )
 
     @sa.event.listens_for(engine, "checkout")

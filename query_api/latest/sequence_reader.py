@@ -12,9 +12,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from hive.errors import SourceError
+from hive.reader.engines import RECYCLED_S
 from hive.reader.sessions import DROP_PLANS, PlanAge
 from hive.schema import Version, metadata
 from query_api.background_tasks import take_note
+from query_api.elapsed import elapsed_s
 from query_api.latest.event_loop_session import EventLoopSession, Row
 from query_api.latest.latest_log import ROWS_MAX
 from query_api.latest.sequence import SHORT_ROWS_MAX, Tail, tail_of, tail_statement
@@ -65,6 +67,8 @@ class EventLoopReader:
     async def read(self, first: int, messages_after: int) -> Tail:
         try:
             async with asyncio.timeout(_PATIENCE_S):
+                if self._session is not None and _is_old(self._session.since_s):
+                    self._leave_session()
                 if self._session is None:
                     self._session = await self._new_session()
                 return await self._read(self._session, first, messages_after)
@@ -136,6 +140,7 @@ class ThreadReader:
         self._engine = engine
         self._version = version
         self._connection: sa.Connection | None = None
+        self._since_s = 0.0
         self._thread = ThreadPoolExecutor(1, "latest")
 
     async def read(self, first: int, messages_after: int) -> Tail:
@@ -152,8 +157,11 @@ class ThreadReader:
 
     def _read(self, first: int, messages_after: int) -> Tail:
         try:
+            if _is_old(self._since_s):
+                self._close()
             if self._connection is None:
                 tables = metadata(self._version())
+                self._since_s = elapsed_s()
                 self._connection = _connected(self._engine)
                 self._statement = tail_statement(tables)
             bounds = {"first": first, "messages_after": messages_after}
@@ -167,6 +175,11 @@ class ThreadReader:
         if connection is not None:
             connection.invalidate()
             connection.close()
+
+
+def _is_old(since_s: float) -> bool:
+    """Whether a connection was used long enough. The pool renews those alone that come back."""
+    return elapsed_s() - since_s >= RECYCLED_S
 
 
 def _has_failed(connecting: asyncio.Task[EventLoopSession]) -> bool:

@@ -1,8 +1,10 @@
-"""Logins at real servers that demand TLS, certificates, and passwords that change."""
+"""Logins at real servers that demand TLS, certificates, and passwords that change; and how long
+connections are used.
+"""
 
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +13,9 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
+from hive.reader import engines
 from hive.reader import login as logins
-from hive.reader.engines import open_engine
+from hive.reader.engines import open_engine, pooled_engine
 from metatide.config import load
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch
@@ -170,3 +173,21 @@ def test_passwords_change_while_an_engine_lives(
         answers(engine)
     path.write_text("test\n")
     assert answers(engine)
+
+
+@pytest.mark.parametrize(("recycled_s", "connections"), [(3600, 0), (0, 2)])
+def test_a_pooled_connection_is_not_used_for_good(
+    new_database: Callable[[], str],
+    monkeypatch: pytest.MonkeyPatch,
+    recycled_s: int,
+    connections: int,
+) -> None:
+    monkeypatch.setattr(engines, "RECYCLED_S", recycled_s)
+    engine = pooled_engine(new_database(), 1)
+    assert answers(engine)
+    made: list[None] = []
+    sa.event.listen(engine, "connect", lambda *_: made.append(None))
+    for _ in range(2):
+        assert answers(engine)
+    assert len(made) == connections
+    engine.dispose()

@@ -17,6 +17,7 @@ from query_api.latest import SequenceReader, sequence_reader
 from query_api.latest.latest_log import ROWS_MAX
 from query_api.latest.row_effects import WITH_MESSAGE
 from query_api.latest.sequence import SHORT_ROWS_MAX
+from query_api.latest.sequence_reader import EventLoopReader, ThreadReader
 from tests.query_api.folded_world import World
 
 READER = "query_api.latest.sequence_reader"
@@ -95,6 +96,29 @@ async def test_a_read_after_one_that_failed_connects_anew(new_database: Callable
             with pytest.raises(SourceError, match="statement timeout"):
                 await reader.read(0, 0)
         assert await reader.read(0, 0) == (0, [])
+    engine.dispose()
+
+
+@pytest.mark.parametrize("kind", [EventLoopReader, ThreadReader])
+async def test_a_connection_is_not_used_for_good(
+    kind: type[EventLoopReader | ThreadReader],
+    new_database: Callable[[], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After a switchover the former primary may serve its sessions as before."""
+    create(make_engine(url := new_database()), Version.V4_1)
+    engine = bounded_engine(url, connections=1, statement_timeout_ms=5000)
+    now_s = 1_000_000.0
+    connections: list[None] = []
+    sa.event.listen(engine, "connect", lambda *_: connections.append(None))
+    for module in (READER, "query_api.latest.event_loop_session"):
+        monkeypatch.setattr(modules[module], "elapsed_s", lambda: now_s)
+    reader = kind(engine, lambda: Version.V4_1)
+    for moment_s, made in ((now_s, 1), (now_s + 59, 1), (now_s + 60, 2), (now_s + 61, 2)):
+        now_s = moment_s
+        assert await reader.read(0, 0) == (0, [])
+        assert len(connections) == made
+    await reader.close()
     engine.dispose()
 
 
