@@ -51,8 +51,13 @@ class EndGate:
         self._seen: _Seen | None = None
 
     def see(self, snapshot: DatabaseSnapshot) -> None:
-        """Notes what the snapshot of the loads has seen."""
+        """Notes what the snapshot of the loads has seen, and refuses one that is behind."""
         event = snapshot.position
+        if event < self._published:
+            raise SourceError(
+                f"the database has come to event {event} only, but event {self._published} was "
+                "published before a load began: it isn't the one that was followed, or lost events"
+            )
         if event > self._published or self._watermark.mark(self._epoch, event) is not None:
             self._seen = _Seen(event, mark_of_event(snapshot, event))
 

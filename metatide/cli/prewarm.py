@@ -16,8 +16,8 @@ from connectors.loads.batch import Database, find_database, unreadable
 from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.loader import WORKERS, Loader
 from connectors.loads.plan import Planned, everything
+from connectors.loads.replica import open_reached
 from hive.errors import MachineError
-from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
 from hive.table_lists import TableLists, check_patterns
 from metatide import logs
@@ -89,7 +89,7 @@ def command(
     check_patterns((*tables, *but))
     lists = TableLists(tables, but)
     database = find_database(make_engine(url))
-    planned = _plan(database, lists)
+    planned = _plan(database, lists, tail.known.event_id)
     partitions = sum(plan.partitions for plan in planned)
     if engine == "spark" or (engine == "auto" and partitions >= SPARK_PARTITIONS_MIN):
         reach = (url, database.version, events, tail.epoch)
@@ -108,9 +108,9 @@ def command(
         )
 
 
-def _plan(database: Database, lists: TableLists) -> list[Planned]:
+def _plan(database: Database, lists: TableLists, published: int) -> list[Planned]:
     try:
-        with open_snapshot(*database) as snapshot:
+        with open_reached(database, published) as snapshot:
             return everything(snapshot, lists)
     except SQLAlchemyError as error:
         raise unreadable(error) from error

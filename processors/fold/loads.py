@@ -178,7 +178,7 @@ def _target(work: WorkingSet, scope: Scope) -> Target:
 
 def _open_target(work: WorkingSet, record: LoadRows | LoadEnd) -> Target | None:
     """The target of a load; None if another load is open, or none. A load that has read less than
-    one before it doesn't count."""
+    was known when it began doesn't count."""
     if record.scope.kind is ScopeKind.OBJECTS:
         return None
     if _is_table(record.scope) and work.table(record.scope.name) is None:
@@ -187,8 +187,8 @@ def _open_target(work: WorkingSet, record: LoadRows | LoadEnd) -> Target | None:
     opened = target.loads.open
     if opened is None or opened.id != record.load:
         return None
-    if record.lo < opened.row_before:
-        target.loads.raise_floor(opened.row_before, Doubt.VOID_LOAD)
+    if record.lo < opened.lo_min:
+        target.loads.raise_floor(opened.lo_min, Doubt.VOID_LOAD)
     return target
 
 

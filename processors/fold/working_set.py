@@ -160,7 +160,8 @@ class WorkingSet:
         if loads.open is None:
             self.head.loads_open += 1
         deferred = loads.open.deferred if loads.open else 0
-        loads.open = OpenLoad(load, deferred=deferred, row_before=loads.newest_row)
+        lo_min = max(loads.newest_row, self.head.applied)
+        loads.open = OpenLoad(load, deferred=deferred, lo_min=lo_min)
 
     def close_load(self, loads: Loads) -> None:
         """Ends a load; after the last one, the ends of transactions are dropped."""

@@ -12,6 +12,7 @@ WEIGHTS: Final = {
     "publish": 14,
     "progress": 2,
     "load": 4,
+    "load_behind": 3,
     "begin_load": 4,
     "go_on_load": 20,
     "tell_open": 2,

@@ -26,7 +26,7 @@ from state.store import MemoryStore, Position
 from tests.model import changes, details, record_lines
 from tests.model.choices import Choices
 from tests.model.loads import Load, places, reread, table_scope
-from tests.model.metastore import TABLES, History, Metastore
+from tests.model.metastore import TABLES, History, Metastore, Moment
 from tests.model.topic import SHARDS, Publisher, Topic
 
 PUBLISHERS: Final = 3
@@ -175,8 +175,17 @@ class World:
             self.loads.remove(load)
             self.complete(load)
 
-    def complete(self, load: Load) -> None:
-        load.read(self.store.now, load.portions)
+    def load_behind(self, picks: Choices) -> None:
+        """A whole load from a replica, or a former primary, that lacks the last events."""
+        load = self.begin_load(picks)
+        if load is not None:
+            self.loads.remove(load)
+            moments = self.store.history.moments
+            self.complete(load, moments[-1 - picks.below(min(len(moments), 16))])
+
+    def complete(self, load: Load, moment: Moment | None = None) -> None:
+        """Reads all of it at a moment, now if none is given, and ends it."""
+        load.read(moment or self.store.now, load.portions)
         for number in range(load.portions):
             load.send(self.topic, number)
         load.end(self.topic)
@@ -290,6 +299,7 @@ STEPS: Final[dict[str, Callable[[World, Choices], object]]] = {
     "progress": World.progress,
     "resume": World.resume,
     "load": World.load,
+    "load_behind": World.load_behind,
     "begin_load": World.begin_load,
     "go_on_load": World.go_on_load,
     "read_again": World.read_again,

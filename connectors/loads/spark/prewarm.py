@@ -1,9 +1,10 @@
 """A prewarm on Spark: the driver plans, executors read and write.
 
 1. The Begin of every load is written and acknowledged.
-2. The driver opens a snapshot. If the database can export it, all tasks read that one moment and
-   the loads have lo = hi. Otherwise each task has a snapshot of its own, and a load in parts spans
-   the positions from the driver's to that of the last task.
+2. The driver waits for a snapshot that shows all events published by then, as a replica's may
+   not at once. If the database can export it, all tasks read that one moment and the loads have
+   lo = hi. Otherwise each task has a snapshot of its own, and a load in parts spans the positions
+   from the driver's to that of the last task.
 3. A task reads many small tables, or a stretch of a large one, and writes chunks as it reads.
 4. A load in parts ends when all its parts have been written.
 """
@@ -16,7 +17,10 @@ from functools import partial
 import structlog
 from pyspark import SparkContext
 
+from connectors import tails
+from connectors.loads.batch import Database
 from connectors.loads.plan import Planned
+from connectors.loads.replica import open_reached
 from connectors.loads.spark import tasks
 from connectors.loads.spark.task_messages import (
     Counts,
@@ -29,7 +33,6 @@ from connectors.loads.spark.task_messages import (
     share_out,
 )
 from hive.errors import SourceError
-from hive.reader.snapshot import open_snapshot
 from state.records import Scope
 from state.topic import Topic
 
@@ -88,15 +91,18 @@ def _round(
     context.setJobDescription(f"Metatide: begin {len(loads)} loads")
     begins = context.parallelize(list(loads.items()), 1 + len(loads) // _BEGINS_A_TASK)
     begins.mapPartitions(partial(tasks.begin, reach)).count()
+    published = tails.find(reach.topic).known.event_id
+    database = Database(reach.make_engine(reach.url), reach.version)
     with ExitStack() as stack:
-        snapshot = stack.enter_context(open_snapshot(reach.make_engine(reach.url), reach.version))
+        snapshot = stack.enter_context(open_reached(database, published))
         work = list(share_out(snapshot, due, loads))
         exported = snapshot.export()
         if exported is None:
             # An open snapshot would only keep the database from vacuuming.
             stack.close()
         work.sort(key=lambda task: task.partitions, reverse=True)
-        results = _load(context, reach._replace(exported=exported), work)
+        reach = reach._replace(exported=exported, reached=snapshot.position)
+        results = _load(context, reach, work)
     ended = {scope for result in results for scope in result.ended}
     endings = _endings(results, loads)
     if endings:

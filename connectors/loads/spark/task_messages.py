@@ -36,6 +36,8 @@ class Reach(NamedTuple):
     counts: Counts
     exported: str | None = None
     """The snapshot that all tasks share; None if the database can't export one."""
+    reached: int = 0
+    """The event that each task must see: the last one that the driver has seen."""
 
 
 class WholeLoads(NamedTuple):

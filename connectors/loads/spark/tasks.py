@@ -27,6 +27,7 @@ from connectors.loads.batch import load as load_batch
 from connectors.loads.chunks import Load
 from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.kafka_sink import KafkaSink
+from connectors.loads.replica import open_reached
 from connectors.loads.spark.task_messages import (
     FinishedLoad,
     LoadPart,
@@ -147,9 +148,13 @@ def _load_part(reach: Reach, sink: KafkaSink, work: LoadPart) -> TaskResult:
 
 @contextmanager
 def _snapshot(reach: Reach) -> Iterator[DatabaseSnapshot]:
-    with open_snapshot(
-        _engine(reach.make_engine, reach.url), reach.version, reach.exported
-    ) as snapshot:
+    database = _database(reach)
+    if reach.exported is None:
+        # Another server may answer than the driver's.
+        opened = open_reached(database, reach.reached)
+    else:
+        opened = open_snapshot(*database, reach.exported)
+    with opened as snapshot:
         yield snapshot
 
 

@@ -1,7 +1,7 @@
 """Which loads may end."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple, cast
 
 import pytest
@@ -27,6 +27,10 @@ def _marks(monkeypatch: pytest.MonkeyPatch) -> None:
         return cast("Moment", snapshot).marks.get(event, 0)
 
     monkeypatch.setattr(end_gate, "mark_of_event", mark_of_event)
+
+
+def nothing_asked() -> AbstractContextManager[DatabaseSnapshot]:
+    raise AssertionError("the database is asked")
 
 
 def passes(seen: Moment, watermark: Watermark, later: Moment | None = None) -> None:
@@ -56,10 +60,22 @@ def test_a_database_that_is_left_behind_is_found_out_by_what_it_had_seen() -> No
     """Such as a former primary, which still answers on an open connection."""
     watermark = Watermark()
     watermark.rise(0, [0, 5], {5: 50})
+    gate = EndGate(watermark, 0, [1], nothing_asked, lambda: True)
     watermark.rise(0, [0, 9], {6: 60, 7: 70, 8: 80, 9: 90})
-    passes(Moment(6, {6: 60}), watermark)
+    gate.see(cast("DatabaseSnapshot", Moment(6, {6: 60})))
+    gate.wait()
+    gate.see(cast("DatabaseSnapshot", Moment(6, {6: 61})))
     with pytest.raises(SourceError, match="lost event 6"):
-        passes(Moment(6, {6: 61}), watermark)
+        gate.wait()
+
+
+def test_a_snapshot_of_less_than_was_published_before_it_is_refused() -> None:
+    """A replica, or a former primary, may not know what was deleted since."""
+    watermark = Watermark()
+    watermark.rise(0, [0, 9], {8: 80, 9: 90})
+    passes(Moment(9, {9: 90}), watermark)
+    with pytest.raises(SourceError, match="come to event 8 only, but event 9 was published"):
+        passes(Moment(8, {8: 80}), watermark)
 
 
 def test_the_database_decides_where_no_mark_is_known() -> None:

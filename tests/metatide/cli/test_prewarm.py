@@ -8,12 +8,14 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from connectors import publisher
+from connectors import publisher, topic_admin
+from connectors.headers import RecordHeaders, RecordKind
 from connectors.last_event import LastEvent
+from connectors.loads import replica
 from hive.errors import InputError, MachineError
 from metatide.cli import root
 from metatide.demo.options import Size
-from state.records import LoadEnd, Scope, ScopeKind
+from state.records import Change, LoadEnd, Scope, ScopeKind
 from state.topic import Topic
 from tests.connectors.connector_runs import read
 from tests.metatide.demo.workload_runs import filled_store
@@ -84,6 +86,17 @@ def test_an_epoch_that_begins_meanwhile_fails_it(
 
     monkeypatch.setattr("metatide.cli.prewarm.ended_scopes", begin_epoch)
     with pytest.raises(AssertionError, match="an epoch has begun in prewarm-"):
+        prewarm.run()
+
+
+def test_a_database_that_is_behind_is_one_line(
+    prewarm: Prewarm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replica, "WAIT_S", 0)
+    topic_admin.create(prewarm.topic)
+    changed = RecordHeaders(RecordKind.CHANGE, 0, 1_000_000)
+    publisher.write_now(prewarm.topic, Change(0, 0, 1_000_000, ()), changed, [2])
+    with pytest.raises(AssertionError, match="but event 1000000 was published: if it is a replica"):
         prewarm.run()
 
 

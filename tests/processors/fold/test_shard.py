@@ -234,6 +234,20 @@ def test_a_load_that_has_read_less_than_one_before_it_does_not_count(
     assert shard.partitions() == {"a": b"new"}
 
 
+@pytest.mark.parametrize("deletion", [drop("a"), DropTable(TABLE)])
+def test_a_load_of_a_database_that_is_behind_brings_nothing_back(
+    shard: Shard, deletion: object
+) -> None:
+    """A replica that lags behind what was folded before the load began."""
+    shard.fold(change(5, after=0), *load(5, "a", id_="first"), change(8, deletion))
+    assert shard.fold(*load(7, "a", id_="behind")) == [SCOPE]
+    assert shard.cold() is Cold.DOUBT
+    assert shard.partitions() == {}
+    shard.fold(*load(8, "b", id_="last"))
+    assert shard.cold() is None
+    assert shard.partitions() == {"b": b"p"}
+
+
 def test_an_order_to_skip_changes_nothing_where_it_stands(shard: Shard) -> None:
     shard.fold(change(8, CreateTable(image()), after=0))
     before = digest.exact(shard.store.snapshot())

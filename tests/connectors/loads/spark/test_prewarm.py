@@ -12,7 +12,9 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from connectors import topic_admin
+from connectors import publisher, topic_admin
+from connectors.headers import RecordHeaders, RecordKind
+from connectors.loads import replica
 from connectors.loads.batch import Database, load
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.plan import Planned, everything
@@ -28,6 +30,7 @@ from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
 from state.records import (
+    Change,
     LoadBegin,
     LoadEnd,
     LoadRows,
@@ -188,6 +191,17 @@ def test_what_goes_wrong_is_said_with_the_table_and_the_event(
     where = r"load of table \S+, PART_ID \d+ to \d+, after event \d+: the database is gone; "
     with pytest.raises(SourceError, match=where + r"\d+ loads didn't end: run it again"):
         prewarm(spark, store, events, fails)
+
+
+def test_a_replica_that_does_not_catch_up_is_refused(
+    spark: "SparkSession", store: Store, events: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replica, "WAIT_S", 0)
+    changed = RecordHeaders(RecordKind.CHANGE, 0, 1_000_000)
+    publisher.write_now(events, Change(0, 0, 1_000_000, ()), changed, [1])
+    with pytest.raises(SourceError, match="but event 1000000 was published: if it is a replica"):
+        prewarm(spark, store, events)
+    assert ends(events) == []
 
 
 def test_tables_that_change_meanwhile_end_as_the_database_has_them(

@@ -4,9 +4,11 @@ import secrets
 import uuid
 from collections.abc import Callable
 
+import pytest
 import sqlalchemy as sa
 
 from connectors import topic_admin
+from connectors.loads import replica
 from connectors.loads.plan import everything
 from connectors.loads.spark import tasks
 from connectors.loads.spark.task_messages import Counts, Reach, WholeLoads
@@ -21,6 +23,7 @@ from tests.connectors.connector_runs import read
 from tests.metatide.demo.workload_runs import filled_store
 
 TABLES = 6
+LISTS = TableLists()
 
 
 def test_what_cannot_be_written_keeps_nothing_else_of_its_batch_out(
@@ -39,7 +42,7 @@ def test_what_cannot_be_written_keeps_nothing_else_of_its_batch_out(
     events = Topic(kafka_broker, f"tasks-{uuid.uuid4().hex[:8]}", 2)
     topic_admin.create(events)
     with open_snapshot(store.engine, store.schema) as snapshot:
-        planned = everything(snapshot, TableLists())
+        planned = everything(snapshot, LISTS)
     loads = tuple((plan.scope, uuid.uuid4().hex[:16]) for plan in planned)
     loaded: list[int] = []
     counts = Counts(loaded.append, lambda _: None, lambda _: None)
@@ -55,6 +58,26 @@ def test_what_cannot_be_written_keeps_nothing_else_of_its_batch_out(
     assert ended(events) == set(result.ended)
     assert sum(loaded) == len(loads) - 1
     store.engine.dispose()
+
+
+def test_a_task_reads_nothing_older_than_the_driver_has_seen(
+    kafka_broker: str, new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another replica may answer it."""
+    monkeypatch.setattr(replica, "WAIT_S", 0)
+    url = new_database()
+    store = filled_store(url, Size(tables=1, partitions=1, storage_descriptors=1))
+    events = Topic(kafka_broker, f"tasks-{uuid.uuid4().hex[:8]}", 2)
+    topic_admin.create(events)
+    with open_snapshot(store.engine, store.schema) as snapshot:
+        position, scopes = snapshot.position, [plan.scope for plan in everything(snapshot, LISTS)]
+    store.engine.dispose()
+    work = WholeLoads(tuple((scope, uuid.uuid4().hex[:16]) for scope in scopes), partitions=1)
+    counts = Counts(*[lambda _: None] * 3)
+    reach = Reach(make_engine, url, store.schema, events, 0, counts, reached=position)
+    assert tasks.load(reach, work).fault is None
+    fault = tasks.load(reach._replace(reached=position + 1), work).fault
+    assert f"but event {position + 1} was published" in str(fault)
 
 
 def ended(events: Topic) -> set[Scope]:
