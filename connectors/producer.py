@@ -43,13 +43,15 @@ def make_producer(
 
 
 def join_group(topic: Topic, group: str, topics: Sequence[str]) -> Consumer:
-    """A member of a consumer group, which begins at the group's committed offsets."""
+    """A member of a consumer group, which begins at the group's committed offsets. Only those are
+    committed that it stores."""
     consumer = Consumer(
         {
             **topic.client,
             "client.id": _CLIENT_ID,
             "group.id": group,
             "auto.offset.reset": "earliest",
+            "enable.auto.offset.store": False,
             "partition.assignment.strategy": "cooperative-sticky",
             "session.timeout.ms": 10_000,
         },

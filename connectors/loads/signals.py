@@ -1,13 +1,14 @@
 """The signals topic, which all connectors share."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import structlog
-from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka.cimpl import NewTopic
 
 from connectors.producer import join_group
-from hive.errors import PublishError, RecordFormatError, UnwritableRecordError
+from hive.errors import MachineError, PublishError, RecordFormatError, UnwritableRecordError
 from state.records.signals import AnySignal, decode_signal, signals_topic
 from state.topic import Topic
 from state.topic.settings import REQUEST_TIMEOUT_S, reason
@@ -20,10 +21,10 @@ _WAIT_S = 1.0
 
 
 class SignalsConsumer:
-    """One connector's share of the signals; the consumer group delivers each signal once.
+    """One connector's share of the signals; the consumer group delivers each until it was taken.
 
-    A connector that ends before it has answered a signal loses it: whoever still misses the load
-    asks again.
+    A connector that ends before it has answered a request loses it: whoever still misses the load
+    asks again. An order is taken once it is written, and writing it twice changes nothing.
     """
 
     def __init__(self, topic: Topic) -> None:
@@ -34,7 +35,10 @@ class SignalsConsumer:
         """The partitions whose signals this connector gets."""
 
     def read(self, take: Callable[[AnySignal, int], None], unreadable: Callable[[], None]) -> None:
-        """Hands on each new signal with its offset; waits briefly when there is none."""
+        """Hands on each new signal with its offset; waits briefly when there is none.
+
+        If `take` raises a MachineError, the next consumer gets this signal and all that follow.
+        """
         try:
             first = self._consumer.poll(_WAIT_S)
             more = self._consumer.consume(_AT_ONCE, 0) if first is not None else []
@@ -52,6 +56,18 @@ class SignalsConsumer:
             except (RecordFormatError, UnwritableRecordError) as error:
                 unreadable()
                 log.warning("a signal can't be read", why=str(error), offset=message.offset())
+            except MachineError:
+                raise
+            except Exception:
+                # It would fail again.
+                self._pass(message)
+                raise
+            self._pass(message)
+
+    def _pass(self, message: Message) -> None:
+        # Whoever has got the partition meanwhile takes it again.
+        with suppress(KafkaException):
+            self._consumer.store_offsets(message)
 
     def close(self) -> None:
         """Leaves the group, so that the other connectors take over."""

@@ -195,6 +195,7 @@ class SimulatedConsumer:
         self._group_name = settings["group.id"]
         self._topic = ""
         self._next: dict[int, int] = {}
+        self._stored: dict[int, int] = {}
         self._at_end: set[int] = set()
         self._waiting: Strand | None = None
         self._member: GroupMember | None = None
@@ -212,6 +213,7 @@ class SimulatedConsumer:
         for number in self._next:
             self._partition(number).readers.pop(self._tell, None)
         self._next.clear()
+        self._stored.clear()
         self._at_end.clear()
 
     def assignment(self) -> list[int]:
@@ -236,9 +238,14 @@ class SimulatedConsumer:
             ]
         )
 
+    def store_offsets(self, message: SimulatedMessage) -> None:
+        if message.partition() not in self._next:
+            raise fault(KafkaError._STATE, "the partition isn't assigned")
+        self._stored[message.partition()] = message.offset() + 1
+
     def _commit(self) -> None:
         committed = self._brokers.group(self._group_name).committed
-        for number, offset in self._next.items():
+        for number, offset in self._stored.items():
             committed[self._topic, number] = offset
         self._committed_s = self._brokers.scheduler.now
 

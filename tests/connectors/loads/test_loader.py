@@ -11,7 +11,9 @@ from confluent_kafka import Producer
 
 from connectors import topic_admin
 from connectors.headers import RecordHeaders, RecordKind
-from connectors.loads import batch, rereads
+from connectors.last_event import LastEvent
+from connectors.loads import batch, rereads, signals
+from connectors.loads import loader as loader_module
 from connectors.loads.batch import Database, Read
 from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.loader import WORKERS, Loader, loads_engine
@@ -19,14 +21,33 @@ from connectors.loads.plan import everything
 from connectors.loads.sink import Sink
 from connectors.publisher import write_now
 from connectors.watermark import Watermark
+from hive.errors import SourceError
 from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
 from metatide.demo.options import Size
 from metatide.demo.store import Store
 from metatide.stack.database import make_engine
-from state.records import LoadBegin, LoadEnd, LoadRows, Reread, Scope, ScopeKind, Skip
-from state.records.signals import Ask, encode_signal, signal_key, signals_topic
+from state.records import (
+    LoadBegin,
+    LoadEnd,
+    LoadRows,
+    Pause,
+    Reread,
+    ResetTable,
+    Scope,
+    ScopeKind,
+    Skip,
+)
+from state.records.signals import (
+    Ask,
+    Forget,
+    Order,
+    Serve,
+    encode_signal,
+    signal_key,
+    signals_topic,
+)
 from state.topic import Topic
 from state.topic.client import topic_bounds
 from tests.connectors.connector_runs import read
@@ -325,6 +346,39 @@ def test_asks_are_answered_once(database: Database, events: Topic) -> None:
         loader.stop()
     begun = [record.scope for _, record in records(events) if isinstance(record, LoadBegin)]
     assert set(begun) == {table, ids}
+
+
+def test_orders_that_come_while_the_database_is_away_are_written_once_it_is_back(
+    database: Database, events: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that need no database, too, but come behind one that does."""
+    monkeypatch.setattr(loader_module, "_RETRY_S_MAX", 0.1)
+    name = signals_topic(events.name)
+    signals.create(events)
+    orders: list[Order] = [
+        Forget(0, TableName("hive", "db", "t"), load=False),
+        Serve(0, 0, paused=True),
+    ]
+    producer = Producer({"bootstrap.servers": events.servers})
+    for order in orders:
+        producer.produce(name, encode_signal(order), partition=0)
+    producer.flush()
+    loader = Loader(database.engine, events)
+    read_last_event, failures = loader._last_event, iter([True, False])
+
+    def last_event() -> LastEvent:
+        if next(failures):
+            raise SourceError("the database is away")
+        return read_last_event()
+
+    monkeypatch.setattr(loader, "_last_event", last_event)
+    loader.start(0)
+    try:
+        until(lambda: any(isinstance(message.record, Pause) for message in read(events)))
+    finally:
+        loader.stop()
+    assert [message.record for message in read(events) if isinstance(message.record, ResetTable)]
+    assert list(failures) == []
 
 
 def test_a_database_that_fails_is_tried_again(store: Store, events: Topic) -> None:
