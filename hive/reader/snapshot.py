@@ -26,6 +26,7 @@ from sqlalchemy import (
 )
 
 from hive.reader.cursors import FETCHED_ROWS
+from hive.reader.notification_log import last_event
 from hive.reader.sessions import REPEATABLE_READ
 from hive.schema import Version, metadata
 
@@ -48,7 +49,7 @@ class DatabaseSnapshot:
         self._connection = connection
         self.version = version
         self.metadata: MetaData = metadata(version)
-        self.position = 0 if following is None else following - 1
+        self.position = last_event(following)
         """The last event whose effects the snapshot sees."""
         self.now_ms = now_ms
         """The database's time, a little before the snapshot's moment at the latest."""
@@ -100,7 +101,8 @@ class DatabaseSnapshot:
 def open_snapshot(
     engine: Engine, version: Version, exported: str | None = None
 ) -> Iterator[DatabaseSnapshot]:
-    """A snapshot in a read-only transaction of its own.
+    """A snapshot in a read-only transaction of its own. Raises SourceError if the database has no
+    sequence of events, as while it is restored.
 
     If `exported` names a snapshot, the new one sees the same moment.
     """

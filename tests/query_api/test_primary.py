@@ -4,12 +4,16 @@ import asyncio
 from collections.abc import Callable
 
 import httpx
+import pytest
 import sqlalchemy as sa
 
-from hive.schema import Version, metadata
+from hive.errors import UnansweredError
+from hive.schema import Version, create, metadata
+from metatide.stack.database import make_engine
 from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import create_app
+from query_api.reads import ListDatabases
 from query_api.resolver.shard_facts import look
 from query_api.targets import Target, TargetKind
 from tests.query_api.folded_world import World, world
@@ -131,6 +135,23 @@ async def test_latest_follows_the_database_and_not_the_cache(
         assert grounds(await client.get(anyway)) == ("database", "rewound")
     await backend.close()
     await primary.close()
+
+
+async def test_a_database_without_a_sequence_answers_nothing(
+    a_new_database: Callable[[], str],
+) -> None:
+    """It is being restored: what it holds is of no known event."""
+    engine = make_engine(url := a_new_database())
+    create(engine, Version.V4_1)
+    primary = Primary(url, connections=2)
+    fresh = await primary.answer(ListDatabases("hive"))
+    assert fresh.event == 0
+    with engine.begin() as connection:
+        connection.execute(sa.delete(metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"]))
+    with pytest.raises(UnansweredError, match="NOTIFICATION_SEQUENCE has no row"):
+        await primary.answer(ListDatabases("hive"))
+    await primary.close()
+    engine.dispose()
 
 
 async def test_an_event_that_the_database_lost_and_has_anew_is_another_history(

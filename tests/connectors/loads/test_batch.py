@@ -3,11 +3,13 @@
 from collections.abc import Callable
 
 import pytest
+import sqlalchemy as sa
 
 from connectors.loads import batch
 from connectors.loads.batch import Database
+from hive.errors import SourceError
 from hive.names import DatabaseName, table_name
-from hive.schema import Version, create
+from hive.schema import Version, create, metadata
 from metatide.stack.database import make_engine
 from state.records import (
     AnyRecord,
@@ -40,6 +42,19 @@ def scopes_of(db: str) -> set[Scope]:
     table = table_name(None, db, "t")
     names = names_scope(DatabaseName("hive", db))
     return {names, Scope(ScopeKind.TABLE, table), Scope(ScopeKind.WRITE_IDS, table)}
+
+
+def test_no_load_of_a_database_without_a_sequence_ends(new_database: Callable[[], str]) -> None:
+    """It is being restored: nobody knows after which event its rows were written."""
+    engine, version = make_engine(new_database()), Version.V4_1
+    create(engine, version)
+    with engine.begin() as connection:
+        connection.execute(sa.delete(metadata(version).tables["NOTIFICATION_SEQUENCE"]))
+    sink = Sink()
+    with pytest.raises(SourceError, match="NOTIFICATION_SEQUENCE has no row"):
+        batch.load(Database(engine, version), sink, 0, [databases_scope("hive")])
+    assert [type(record) for record in sink.records] == [LoadBegin]
+    engine.dispose()
 
 
 @pytest.mark.parametrize("type_", ["REMOTE", "remote"])
