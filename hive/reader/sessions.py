@@ -28,6 +28,8 @@ def prepare_sessions(engine: Engine) -> None:
 
 
 def _prepare_mysql(connection: Any, _: object) -> None:
+    # A URL may ask for it, and each statement would see a moment of its own.
+    connection.autocommit(False)
     # So that transactions needn't set it, whatever the server's default is by then.
     with connection.cursor() as cursor:
         cursor.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {REPEATABLE_READ}")

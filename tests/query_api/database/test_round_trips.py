@@ -149,6 +149,16 @@ def test_a_snapshot_stays_at_its_moment_whatever_the_default_is(
     admin.dispose()
 
 
+@pytest.mark.mariadb
+@pytest.mark.parametrize("parameter", ["autocommit=true", "autocommit=false"])
+def test_a_snapshot_stays_at_its_moment_whatever_the_url_says(
+    parameter: str, new_mariadb_database: Callable[[], str]
+) -> None:
+    url = new_mariadb_database()
+    create_schema(url)
+    test_a_snapshot_stays_at_its_moment(f"{url}?{parameter}")
+
+
 def test_what_the_driver_says_is_an_error_of_the_database(url: str) -> None:
     engine = bounded_engine(url, connections=1, statement_timeout_ms=10_000)
     with engine.begin() as connection:
