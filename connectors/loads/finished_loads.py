@@ -1,13 +1,23 @@
 """Finds the loads that a topic holds completely, so that an interrupted prewarm can continue."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from connectors import headers
 from connectors.headers import RecordHeaders, RecordKind
 from connectors.loads.kafka_sink import BEGIN, END
 from hive.errors import RecordFormatError
-from state.records import LoadBegin, LoadEnd, Scope, ScopeKind, decode, skip_in
+from state.records import (
+    LoadBegin,
+    LoadEnd,
+    ResetTable,
+    Scope,
+    ScopeKind,
+    SetLists,
+    Skip,
+    decode,
+    skip_in,
+)
 from state.topic import Topic
 from state.topic.client import topic_bounds
 from state.topic.partitions import PartitionsReader
@@ -24,47 +34,71 @@ class _Begun(NamedTuple):
 def ended_scopes(topic: Topic, epoch: int, shards: Collection[int] | None = None) -> set[Scope]:
     """The scopes of these shards, or of all, whose last begun load has ended in this epoch.
 
-    A load that began before a record which an order skips doesn't count. Other doubts that arose
-    after a load are left to the workers, which ask for new loads. The whole topic is read, but only
-    the Begin and the End of each load are decoded.
+    A load doesn't count that began before an order by which its shard deleted what it brought: to
+    skip a record, to forget its table, or lists of tables, which may have left it out for a while.
+    Other doubts that arose after a load are left to the workers, which ask for new loads. The whole
+    topic is read, but only orders and the Begin and the End of each load are decoded.
     """
     begun: dict[Scope, _Begun] = {}
     ended: set[Scope] = set()
     for message in _messages(topic, shards):
-        value = message.value() or b""
-        order = skip_in(value)
-        if order is not None:
-            ended -= {
-                scope
-                for scope, begin in begun.items()
-                if begin.shard == message.partition() and begin.offset < order.last
-            }
-            continue
-        record = _begin_or_end(headers.read(message.headers()), epoch, value)
-        if record is None or record.scope.kind is ScopeKind.DATABASES:
-            continue
-        scope = record.scope
-        if isinstance(record, LoadBegin):
-            begun[scope] = _Begun(record.load, message.partition(), message.offset())
-            ended.discard(scope)
-        elif scope in begun and begun[scope].load == record.load:
-            ended.add(scope)
+        head, value = headers.read(message.headers()), message.value() or b""
+        match _record(head, epoch, value):
+            case LoadBegin(load=load, scope=scope):
+                begun[scope] = _Begun(load, message.partition(), message.offset())
+                ended.discard(scope)
+            case LoadEnd(load=load, scope=scope) if scope in begun and begun[scope].load == load:
+                ended.add(scope)
+            case Skip() | ResetTable() | SetLists() as order:
+                for scope in _deleted(order, message.partition(), begun):
+                    del begun[scope]
+                    ended.discard(scope)
     return ended
 
 
-def _begin_or_end(
+def _record(
     head: RecordHeaders | None, epoch: int, value: bytes
-) -> LoadBegin | LoadEnd | None:
-    """The record if it begins or ends a load in this epoch."""
-    if head is None or head.kind is not RecordKind.LOAD or head.epoch != epoch:
+) -> LoadBegin | LoadEnd | Skip | ResetTable | SetLists | None:
+    """The record if it is an order that deletes, or begins or ends a load in this epoch."""
+    skip = skip_in(value)
+    if skip is not None:
+        return skip
+    if head is None:
         return None
-    if head.event not in (BEGIN, END):
+    is_load = head.kind is RecordKind.LOAD and head.epoch == epoch and head.event in (BEGIN, END)
+    if not is_load and head.kind is not RecordKind.CONTROL:
         return None
     try:
         record = decode(value)
     except RecordFormatError:
         return None
-    return record if isinstance(record, LoadBegin | LoadEnd) else None
+    match record:
+        case LoadBegin() | LoadEnd() if record.scope.kind is not ScopeKind.DATABASES:
+            return record
+        case ResetTable() | SetLists():
+            return record
+    return None
+
+
+def _deleted(
+    order: Skip | ResetTable | SetLists, shard: int, begun: Mapping[Scope, _Begun]
+) -> list[Scope]:
+    """The scopes of a shard whose loads don't count any more, since it was given an order."""
+    match order:
+        case Skip(last=last):
+            return [
+                scope
+                for scope, begin in begun.items()
+                if begin.shard == shard and begin.offset < last
+            ]
+        case ResetTable(table=table):
+            return [scope for scope in (Scope(ScopeKind.TABLE, table),) if scope in begun]
+        case SetLists():
+            return [
+                scope
+                for scope, begin in begun.items()
+                if begin.shard == shard and scope.kind is ScopeKind.TABLE
+            ]
 
 
 def _messages(topic: Topic, shards: Collection[int] | None) -> Iterator[Any]:

@@ -16,6 +16,7 @@ from connectors.loads import batch, rereads, signals
 from connectors.loads import loader as loader_module
 from connectors.loads.batch import Database, Read
 from connectors.loads.finished_loads import ended_scopes
+from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.loader import WORKERS, Loader, loads_engine
 from connectors.loads.plan import everything
 from connectors.loads.sink import Sink
@@ -37,6 +38,7 @@ from state.records import (
     ResetTable,
     Scope,
     ScopeKind,
+    SetLists,
     Skip,
 )
 from state.records.signals import (
@@ -316,6 +318,30 @@ def test_a_prewarm_loads_again_what_a_shard_dropped_for_a_skipped_record(
     assert ended_scopes(events, 0) == ended, "that was before the loads"
     write_now(events, Skip(0, last, last), order, [1])
     assert ended_scopes(events, 0) == ended - of_shard < ended
+
+
+def test_a_prewarm_loads_again_what_an_order_has_deleted(database: Database, events: Topic) -> None:
+    loader = Loader(database.engine, events)
+    loader.plan()
+    run(loader)
+    ended = ended_scopes(events, 0)
+    begun = [(shard, one.scope) for shard, one in records(events) if isinstance(one, LoadBegin)]
+    tables = {scope for shard, scope in begun if shard == 1 and scope.kind is ScopeKind.TABLE}
+    dropped = next(iter(tables))
+    control = RecordHeaders(RecordKind.CONTROL, 0)
+    load = KafkaSink(events, 0, lambda _: None)
+    load.send(1, LoadBegin(0, "open", dropped))
+    load.flush()
+    write_now(events, ResetTable(0, 1, dropped.name, load=False), control, [1])
+    load.send(1, LoadEnd(0, "open", dropped, 1, 1, 0))
+    load.flush()
+    load.close()
+    assert ended_scopes(events, 0) == ended - {dropped}, "nor does a load count that was open"
+    write_now(events, Pause(0, 1, paused=True), control, [1])
+    assert ended_scopes(events, 0) == ended - {dropped}
+    write_now(events, SetLists(0, 1, (), ("*.*",)), control, [1])
+    write_now(events, SetLists(0, 2, (), ()), control, [1])
+    assert ended_scopes(events, 0) == ended - tables < ended
 
 
 def test_asks_are_answered_once(database: Database, events: Topic) -> None:
