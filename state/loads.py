@@ -26,7 +26,7 @@ class Doubt(StrEnum):
     RESET = "reset"
     VOID_LOAD = "void_load"
     """A load ended with a chunk missing, was overtaken by too many events, or had read less than
-    was known when it began."""
+    one before it, or than was folded before it began."""
 
 
 class Cold(StrEnum):
@@ -53,10 +53,12 @@ class OpenLoad(msgspec.Struct, array_like=True):
     """Write ids, kept for the End, which says between which events they were read."""
     deferred: int = 0
     """The number of events that wait for the load's rows, and of those kept for an earlier load."""
-    lo_min: int = 0
-    """The last event that was folded, or read by a load, before it began. Its own snapshot shows no
-    less, unless the database has gone back, or is behind the one that connectors read: what was
-    deleted since then has left no tombstones."""
+    row_before: int = 0
+    """The `newest_row` before it began. Its own snapshot is later, unless the database has gone
+    back and earlier loads have rows of a lost history."""
+    applied: int = 0
+    """The last event that was folded before it began. Its own snapshot shows no less, unless it is
+    of a database that is behind: what was deleted in between has left no tombstones."""
 
     def take(self, number: int) -> bool:
         """Notes a chunk; False when it has come before."""

@@ -80,7 +80,7 @@ def rows(work: WorkingSet, record: LoadRows) -> None:
         return
     for image in record.rows.write_ids:
         loads.open.write_ids = image
-    if record.lo < max(loads.floor, work.head.floor):
+    if record.lo < max(loads.floor, work.head.floor, loads.open.applied):
         return
     loads.newest_row = max(loads.newest_row, record.lo)
     loads.unended_row = max(loads.unended_row, record.lo)
@@ -105,7 +105,7 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
     loads, lo = target.loads, record.lo
     assert loads.open is not None
     opened = loads.open
-    complete = opened.next == record.chunks and not opened.early
+    complete = opened.next == record.chunks and not opened.early and lo >= opened.applied
     if target.table is not None:
         # The ends of transactions are kept as long as a load is open.
         _end_write_ids(work, record, target.table, opened.write_ids if complete else None)
@@ -178,7 +178,7 @@ def _target(work: WorkingSet, scope: Scope) -> Target:
 
 def _open_target(work: WorkingSet, record: LoadRows | LoadEnd) -> Target | None:
     """The target of a load; None if another load is open, or none. A load that has read less than
-    was known when it began doesn't count."""
+    one before it doesn't count."""
     if record.scope.kind is ScopeKind.OBJECTS:
         return None
     if _is_table(record.scope) and work.table(record.scope.name) is None:
@@ -187,8 +187,8 @@ def _open_target(work: WorkingSet, record: LoadRows | LoadEnd) -> Target | None:
     opened = target.loads.open
     if opened is None or opened.id != record.load:
         return None
-    if record.lo < opened.lo_min:
-        target.loads.raise_floor(opened.lo_min, Doubt.VOID_LOAD)
+    if record.lo < opened.row_before:
+        target.loads.raise_floor(opened.row_before, Doubt.VOID_LOAD)
     return target
 
 

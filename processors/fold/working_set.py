@@ -160,8 +160,9 @@ class WorkingSet:
         if loads.open is None:
             self.head.loads_open += 1
         deferred = loads.open.deferred if loads.open else 0
-        lo_min = max(loads.newest_row, self.head.applied)
-        loads.open = OpenLoad(load, deferred=deferred, lo_min=lo_min)
+        loads.open = OpenLoad(
+            load, deferred=deferred, row_before=loads.newest_row, applied=self.head.applied
+        )
 
     def close_load(self, loads: Loads) -> None:
         """Ends a load; after the last one, the ends of transactions are dropped."""
