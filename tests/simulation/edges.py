@@ -85,7 +85,7 @@ class Surroundings:
             (state.topic.settings, "AdminClient", lambda *_, **__: SimulatedAdmin(brokers)),
             (processors.worker, "Group", partial(SimulatedGroup, brokers)),
             (processors.worker, "WorkerDirectory", self._directory),
-            (processors.worker, "MemoryBudget", lambda _: None),
+            (processors.worker, "MemoryBudget", lambda _: SimpleNamespace(bytes=0)),
             (processors.worker, "Limits", self._limits),
             (processors.shard, "Store", partial(stores.SimulatedStore, scheduler)),
             (processors.shard, "set_aside", stores.set_aside),
