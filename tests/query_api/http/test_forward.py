@@ -126,7 +126,7 @@ def two() -> tuple[MemoryShards, MemoryShards]:
                 for record in folded(event, name, mine)
             ),
             change(20 + mine, after=0),
-            *load_databases(4, *map(database_image, DBS)),
+            *load_databases(20 + mine, *map(database_image, DBS)),
         )
         sources.append(shards)
     first, other = sources
