@@ -226,11 +226,10 @@ def test_what_no_event_tells_is_relayed_while_the_database_does_not_answer(
     assert reason(now(cache, call("get_role_names"))) is Reason.UNREAD
 
 
-def test_what_the_database_tells_is_relayed_until_the_epoch_of_that_is_known(
-    source: MemoryShards,
-) -> None:
+def test_what_the_database_tells_is_relayed_until_the_epoch_of_that_is_known() -> None:
+    source = MemoryShards(None)
+    source.epoch = None
     cache = cached(source, database=Told(ROLES))
-    source.shards, source.epoch = [None], None
     for question in (call("get_role_names"), Call(CURRENT_EVENT, b"\0", Client())):
         assert reason(now(cache, question)) is Reason.UNREAD
     source.epoch = 1
