@@ -1,5 +1,6 @@
 """The syntax tree of a filter."""
 
+from collections.abc import Iterator
 from enum import Enum
 from typing import Final
 
@@ -75,13 +76,14 @@ Expression = Comparison | InList | And | Or
 EVERYTHING: Final = And(())
 
 
-def compares_by(expression: Expression, operator: Operator) -> bool:
-    """Whether a comparison of the filter has this operator."""
-    if isinstance(expression, Comparison):
-        return expression.operator is operator
-    if isinstance(expression, InList):
-        return operator is Operator.EQ
-    return any(compares_by(term, operator) for term in expression.terms)
+def like_patterns(expression: Expression) -> Iterator[str]:
+    """The patterns of LIKE in a filter."""
+    match expression:
+        case Comparison(operator=Operator.LIKE):
+            yield str(expression.constant)
+        case And(terms) | Or(terms):
+            for term in terms:
+                yield from like_patterns(term)
 
 
 _OPPOSITE = {

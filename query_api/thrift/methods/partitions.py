@@ -9,7 +9,7 @@ import msgspec
 
 from hive.collation import BY_BYTES, Collation
 from hive.errors import UncertainOrderError
-from hive.filters.expressions import Operator, compares_by
+from hive.filters.expressions import like_patterns
 from hive.filters.parser import parse_filter
 from hive.names import TableName, partition_name
 from hive.thrift.binary import decode, extended
@@ -185,7 +185,9 @@ def _reads_whole_serdes(filter_text: str | None) -> bool:
     """Whether a metastore can't run this filter in its own SQL. The way it then takes reads whole
     serdes, as it does for a single partition.
     """
-    return filter_text is not None and compares_by(parse_filter(filter_text), Operator.LIKE)
+    if filter_text is None:
+        return False
+    return next(like_patterns(parse_filter(filter_text)), None) is not None
 
 
 def _tells_values(prefix: Values, keys: int) -> bool:

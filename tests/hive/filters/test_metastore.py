@@ -61,6 +61,7 @@ EDGES = [
     *("s = ''", "s != ''", "s != 'a_b'", "s != 'a:b'", "i = 01", "i = 1", "i != 1", "i >= -5"),
     *("day_of = 2024-01-01", "day_of != '2024-01-01'", "s = 2024-01-01", "5 > i"),
     *("s = 'x' or s = 'y' and i = 1", "(s) in ('x')", "s like '\\x'", "s like '%'"),
+    *("s like 'a.b'", "s like 'a.%'", "s like '.'"),
     *("(i) not in (1) is true", "(i) in (1, 2) is false", "(i = 1 and s = 'x') is not true"),
 ]
 REFUSED = [
@@ -160,6 +161,16 @@ def test_the_side_of_a_constant_is_lost_there_and_refused_here(
     assert in_metastore(client, f"({text}) {word}") == ours(there) != ours(meant)
     with pytest.raises(FilterError):
         by_filter(f"({text}) {word}", KEYS)
+
+
+@pytest.mark.mariadb
+def test_a_dot_of_like_is_any_character_on_mysql(mariadb_metastore: Instances) -> None:
+    with mariadb_metastore.connect() as client:
+        client.create_database(DATABASE)
+        table = objects.table(DATABASE, "t", {"v": "int"}, {"s": "string"}, transactional=False)
+        client.add_partitions(client.create_table(table), [("a.b",), ("axb",), ("xab",)])
+        assert in_metastore(client, "s like 'a.b'") == [("a.b",), ("axb",)]
+        assert in_metastore(client, "s like 'a_b'") == [("a.b",), ("axb",)]
 
 
 @pytest.mark.parametrize("text", ["day_of > 'abc'", "day_of like '2024%'", "t >= '2024-01-01'"])

@@ -14,7 +14,7 @@ from hive.filters.expressions import (
     InList,
     Operator,
     Or,
-    compares_by,
+    like_patterns,
 )
 from hive.filters.parser import MAX_CHARACTERS, MAX_COMPARISONS, MAX_NESTING, parse_filter
 
@@ -177,13 +177,14 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "has_like"),
+    ("text", "patterns"),
     [
-        ("a = 'x'", False),
-        ("a like 'x%'", True),
-        ("a = 'x' or b = 1 and a like 'x%'", True),
-        ("a = 'x' or b = 1", False),
+        ("", []),
+        ("a = 'x'", []),
+        ("a like 'x%'", ["x%"]),
+        ("a like 'x' and (a = 'y' or b = 1 and a like 'z%') or (b) in (1, 2)", ["x", "z%"]),
+        ("a = 'x' or b = 1", []),
     ],
 )
-def test_operators_are_found_wherever_they_are(text: str, has_like: bool) -> None:
-    assert compares_by(parse_filter(text), Operator.LIKE) is has_like
+def test_patterns_are_found_wherever_they_are(text: str, patterns: list[str]) -> None:
+    assert list(like_patterns(parse_filter(text))) == patterns

@@ -431,6 +431,8 @@ def test_like_is_relayed_where_a_partition_has_more_of_its_serde() -> None:
 
     filters = ("ds LIKE 'a%'", "ds LIKE 'b%'", "ds LIKE '%1'", "ds = 'b1'", "ds >= 'a'")
     assert [answered(text) for text in filters] == [False, True, False, True, True]
+    # Which a metastore on MySQL takes for any character.
+    assert not answered("ds LIKE 'b.%'")
 
 
 def test_unknown_fields_are_relayed(source: MemoryShards) -> None:
