@@ -106,10 +106,10 @@ def load(
         load.begin()
     sink.flush()
     with open_snapshot(database.engine, database.version) as snapshot:
-        here = read(snapshot, loads, loaded)
-        position = snapshot.position
         if gate is not None:
             gate.see(snapshot)
+        here = read(snapshot, loads, loaded)
+        position = snapshot.position
     if gate is not None:
         gate.wait()
     for load in here.values():

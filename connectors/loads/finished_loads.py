@@ -29,28 +29,36 @@ class _Begun(NamedTuple):
     load: str
     shard: int
     offset: int
+    lo_min: int
+    """The last event that its shard had before it."""
 
 
 def ended_scopes(topic: Topic, epoch: int, shards: Collection[int] | None = None) -> set[Scope]:
     """The scopes of these shards, or of all, whose last begun load has ended in this epoch.
 
-    A load doesn't count that began before an order by which its shard deleted what it brought: to
+    A load doesn't count that has read less than its shard had when it began, as from a replica that
+    lags; nor one that began before an order by which its shard deleted what it brought: to
     skip a record, to forget its table, or lists of tables, which may have left it out for a while.
     Other doubts that arose after a load are left to the workers, which ask for new loads. The whole
     topic is read, but only orders and the Begin and the End of each load are decoded.
     """
     begun: dict[Scope, _Begun] = {}
     ended: set[Scope] = set()
+    reached: dict[int, int] = {}
     for message in _messages(topic, shards):
         head, value = headers.read(message.headers()), message.value() or b""
-        match _record(head, epoch, value):
+        shard = message.partition()
+        if head is not None and head.epoch == epoch and head.moves:
+            reached[shard] = max(head.upto, reached.get(shard, 0))
+        match record := _record(head, epoch, value):
             case LoadBegin(load=load, scope=scope):
-                begun[scope] = _Begun(load, message.partition(), message.offset())
+                begun[scope] = _Begun(load, shard, message.offset(), reached.get(shard, 0))
                 ended.discard(scope)
             case LoadEnd(load=load, scope=scope) if scope in begun and begun[scope].load == load:
-                ended.add(scope)
+                if record.lo >= begun[scope].lo_min:
+                    ended.add(scope)
             case Skip() | ResetTable() | SetLists() as order:
-                for scope in _deleted(order, message.partition(), begun):
+                for scope in _deleted(order, shard, begun):
                     del begun[scope]
                     ended.discard(scope)
     return ended

@@ -146,7 +146,7 @@ def _moment(version: Version, dialect: str) -> Select[Any]:
     """The database's time, and the id of the event that will follow."""
     sequence = metadata(version).tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID
     now = literal_column(_NOW_MS[dialect], BigInteger)
-    return select(now, select(sequence).limit(1).scalar_subquery())
+    return select(now, select(func.max(sequence)).scalar_subquery())
 
 
 @cache
