@@ -340,7 +340,10 @@ class Loader:
                 asks = self._signals = SignalsConsumer(self._topic)
                 try:
                     while not self._stopped.is_set():
-                        asks.read(self._take, self.metrics.asked.labels("unreadable").inc)
+                        fault = asks.read(self._take, self.metrics.asked.labels("unreadable").inc)
+                        if fault is not None:
+                            self._complain(fault)
+                            self._stopped.wait(_RETRY_S_FIRST)
                 finally:
                     self._signals = None
                     asks.close()

@@ -238,10 +238,11 @@ class SimulatedConsumer:
             ]
         )
 
-    def store_offsets(self, message: SimulatedMessage) -> None:
-        if message.partition() not in self._next:
-            raise fault(KafkaError._STATE, "the partition isn't assigned")
-        self._stored[message.partition()] = message.offset() + 1
+    def store_offsets(self, offsets: Iterable[TopicPartition]) -> None:
+        for place in offsets:
+            if place.partition not in self._next:
+                raise fault(KafkaError._STATE, "the partition isn't assigned")
+            self._stored[place.partition] = place.offset
 
     def _commit(self) -> None:
         committed = self._brokers.group(self._group_name).committed
