@@ -103,6 +103,7 @@ class AcceptedHttp(HttpConnection):
     def __init__(self, clients: Clients) -> None:
         super().__init__(clients.hub.settings, clients.budget)
         self._clients = clients
+        self._dispatch: Dispatch | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -111,7 +112,7 @@ class AcceptedHttp(HttpConnection):
     def begin_session(self, identity: Identity) -> Session:
         hub = self._clients.hub
         session = Session(hub.settings, self._clients.budget, self)
-        session.calls = dispatch = self._clients.dispatch(hub, session)
+        session.calls = self._dispatch = dispatch = self._clients.dispatch(hub, session)
         if identity.kind:
             dispatch.identify(identity)
             hub.metrics.logins[identity.kind] += 1
@@ -125,12 +126,10 @@ class AcceptedHttp(HttpConnection):
         self._clients.ended.note(kind, why, self.client_address, self._user, event=event)
 
     def connection_lost(self, error: Exception | None) -> None:
-        user = self._user
         super().connection_lost(error)
-        self._clients.left(self, user)
+        self._clients.left(self, self._user)
 
     @property
     def _user(self) -> str:
         """Who sent the last call."""
-        calls = None if self.session is None else self.session.calls
-        return calls.user if isinstance(calls, Dispatch) else ""
+        return "" if self._dispatch is None else self._dispatch.user

@@ -23,9 +23,6 @@ HEAD_BYTES_MAX: Final = 64 * 1024
 """The limit on a request's head, on its trailers, and on each line before a chunk of its body."""
 DISCARDED_BYTES_MAX: Final = 1 << 20
 """How much of a refused request is still read, so that the client gets to see the refusal."""
-SESSIONS_MAX: Final = 16
-"""How many users' calls a connection serves before it ends: what each of them wrote is remembered
-for as long as the connection is open."""
 _STATUSES: Final = {
     "protocol": HTTPStatus.BAD_REQUEST,
     "limit": HTTPStatus.SERVICE_UNAVAILABLE,
@@ -63,7 +60,6 @@ class HttpConnection(asyncio.Protocol):
 
     def __init__(self, settings: ThriftSettings, budget: Budget) -> None:
         self.session: Session | None = None
-        """What handles the calls of the user of the last request."""
         self.client_address = ""
         self.ended: str | None = None
         """The reason in a word, if this side ended the connection."""
@@ -80,7 +76,7 @@ class HttpConnection(asyncio.Protocol):
         self._is_whole = self._keeps_open = self._is_pipelined = False
         self._identity: Identity | None = None
         """Who sends this request."""
-        self._sessions: dict[Identity, Session] = {}
+        self._session_of: Identity | None = None
         self._login: asyncio.Task[None] | None = None
         self._remembered = Remembered()
         self._headers: Headers = ()
@@ -160,8 +156,8 @@ class HttpConnection(asyncio.Protocol):
             self.session.pause_writing()
 
     def resume_writing(self) -> None:
-        for session in list(self._sessions.values()):
-            session.resume_writing()
+        if self.session is not None:
+            self.session.resume_writing()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._state = _State.CLOSED
@@ -170,10 +166,7 @@ class HttpConnection(asyncio.Protocol):
         self._body.clear()
         if self._login is not None:
             self._login.cancel()
-        self.session = None
-        for session in self._sessions.values():
-            session.connection_lost(error)
-        self._sessions.clear()
+        self._end_session()
 
     # Called by the parser.
 
@@ -310,11 +303,11 @@ class HttpConnection(asyncio.Protocol):
             self._await_next()
             return
         self._state = _State.ANSWERING
-        session = self._sessions.get(identity)
-        if session is None:
-            session = self._sessions[identity] = self.begin_session(identity)
-        self.session = session
-        self._keeps_open &= len(self._sessions) < SESSIONS_MAX
+        session = self.session
+        if session is None or self._session_of != identity:
+            self._end_session()
+            session = self.session = self.begin_session(identity)
+            self._session_of = identity
         self._response = Response(
             self.transport,
             self._headers,
@@ -327,7 +320,7 @@ class HttpConnection(asyncio.Protocol):
         session.data_received(body)
         if session.is_idle:
             # A kept reply changes no state.
-            self.rested(session)
+            self.rested()
 
     def _await_next(self) -> None:
         keeps_open = self._keeps_open and not self._is_pipelined
@@ -347,21 +340,21 @@ class HttpConnection(asyncio.Protocol):
         if self._state is _State.ANSWERING and self._response is not None:
             self._response.write(data)
 
-    def rested(self, session: Session) -> None:
-        response = self._response
-        if self._state is not _State.ANSWERING or session is not self.session or response is None:
+    def rested(self) -> None:
+        session, response = self.session, self._response
+        if self._state is not _State.ANSWERING or session is None or response is None:
             return
         if session.has_partial_call:
+            self._end_session()
             self._refuse(HTTPStatus.BAD_REQUEST, "the body is to be one whole call")
-            self._end_session(session)
         else:
             response.finish()
             self._keeps_open &= response.keeps_open
         self._await_next()
 
-    def call_ended(self, session: Session) -> None:
-        response = self._response if session is self.session else None
-        if self.session is None:
+    def call_ended(self) -> None:
+        session, response = self.session, self._response
+        if session is None:
             return
         if response is not None and response.first and session.ended is not None:
             # A last reply that says why.
@@ -403,11 +396,10 @@ class HttpConnection(asyncio.Protocol):
         """Ends the connection, because too many bytes are in flight."""
         self.end("limit", WHY)
 
-    def _end_session(self, session: Session) -> None:
-        """Forgets a client, the rest of whose call will never come."""
-        self.session = None
-        self._sessions = {of: each for of, each in self._sessions.items() if each is not session}
-        session.connection_lost(None)
+    def _end_session(self) -> None:
+        session, self.session = self.session, None
+        if session is not None:
+            session.connection_lost(None)
 
     def _close(self, *, at_once: bool = False) -> None:
         if self._state is _State.CLOSED:

@@ -1,7 +1,6 @@
 """The calls of one user on a connection of HTTP, which are handled like those of any connection."""
 
 import asyncio
-from functools import partial
 from typing import Any, Final, Protocol, cast
 
 from msgspec.structs import replace
@@ -25,10 +24,10 @@ class Exchange(Protocol):
         """Sends a piece of the reply."""
         ...
 
-    def rested(self, session: "Session", /) -> None:
-        """Called when no call of a session is under way any more."""
+    def rested(self) -> None:
+        """Called when no call is under way any more."""
 
-    def call_ended(self, session: "Session", /) -> None:
+    def call_ended(self) -> None:
         """Called when no other call can be handled; `Session.ended` says why."""
 
 
@@ -39,7 +38,7 @@ class Session(Connection):
         # Whoever gets so far has logged in.
         super().__init__(replace(settings, mechanisms={}, http=HttpSettings()), budget)
         self._exchange = exchange
-        self.connection_made(cast(asyncio.BaseTransport, _Replies(self, exchange)))
+        self.connection_made(cast(asyncio.BaseTransport, _Replies(exchange)))
         self._greet(Transport.PLAIN)
 
     @property
@@ -58,18 +57,18 @@ class Session(Connection):
     def _enter(self, state: State) -> None:
         super()._enter(state)
         if state is IDLE:
-            self._exchange.rested(self)
+            self._exchange.rested()
 
 
 class _Replies:
     """Stands for the transport of a session."""
 
-    def __init__(self, session: Session, exchange: Exchange) -> None:
+    def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
         transport = exchange.transport
         self.write: Final = exchange.reply
-        self.close: Final = partial(exchange.call_ended, session)
-        self.abort: Final = self.close
+        self.close: Final = exchange.call_ended
+        self.abort: Final = exchange.call_ended
         self.is_closing: Final = transport.is_closing
         self.get_write_buffer_size: Final = transport.get_write_buffer_size
         self.get_extra_info: Final = transport.get_extra_info

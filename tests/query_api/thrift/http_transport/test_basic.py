@@ -154,7 +154,7 @@ async def test_each_request_of_a_connection_is_checked(place: Place) -> None:
         ):
             said = await client.ask(call("get_table", headers=headers))
             assert (said.status, said.keeps_open) == (status, True)
-        assert 'metatide_thrift_logins_total{mechanism="Basic"} 2.0' in here.metrics()
+        assert 'metatide_thrift_logins_total{mechanism="Basic"} 3.0' in here.metrics()
 
 
 async def test_a_password_is_checked_again_after_a_while(
