@@ -19,8 +19,8 @@ GONE_MS: Final = 10_000
 """A host that confirms nothing for this long is gone. The system would try for a quarter of an
 hour."""
 RECYCLED_S: Final = 60
-"""Connections are used no longer: after a switchover to another address, the former primary may
-serve its sessions as before."""
+"""Connections to MySQL and MariaDB are used no longer: after a switchover to another address, the
+former primary may serve its sessions as before. PostgreSQL's ends them."""
 _DRIVERS: Final = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 
 
@@ -50,12 +50,13 @@ def open_engine(url: str | sa.URL, **pool: Any) -> sa.Engine:
 def pooled_engine(url: str | sa.URL, connections: int) -> sa.Engine:
     """An engine that keeps up to so many connections, and replaces those that the server closed,
     or that were used long enough."""
+    is_mysql = sa.make_url(url).get_backend_name() == "mysql"
     engine = open_engine(
         url,
         pool_size=connections,
         max_overflow=0,
         pool_timeout=CONNECT_TIMEOUT_S,
-        pool_recycle=RECYCLED_S,
+        pool_recycle=RECYCLED_S if is_mysql else -1,
     )
 
     @sa.event.listens_for(engine, "checkout")

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from psycopg.pq import ExecStatus
 
 from hive.errors import SourceError
-from query_api.elapsed import elapsed_s
 
 Row = tuple[str | None, ...]
 _GOOD: Final = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
@@ -27,7 +26,6 @@ class EventLoopSession:
         driver: Any = connection.connection.dbapi_connection
         assert isinstance(driver, psycopg.Connection)
         self._connection = connection
-        self.since_s = elapsed_s()
         self.server_version = driver.info.server_version
         self._encoding = driver.info.encoding
         self._libpq = driver.pgconn

@@ -25,6 +25,7 @@ from query_api.timeouts import set_timeout
 TIMEOUT_MS: Final = 2_000
 _PATIENCE_S: Final = TIMEOUT_MS / 1000 + 1
 """The time for a server that doesn't end a statement by itself, because it is frozen."""
+_RETRY_S: Final = 5.0
 _LATE: Final = f"no answer within {_PATIENCE_S:.0f} s"
 _GENERIC_PLANS_SINCE: Final = 120_000
 """The first release of PostgreSQL that can be told to plan a statement only once."""
@@ -67,8 +68,6 @@ class EventLoopReader:
     async def read(self, first: int, messages_after: int) -> Tail:
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                if self._session is not None and _is_old(self._session.since_s):
-                    self._leave_session()
                 if self._session is None:
                     self._session = await self._new_session()
                 return await self._read(self._session, first, messages_after)
@@ -140,7 +139,7 @@ class ThreadReader:
         self._engine = engine
         self._version = version
         self._connection: sa.Connection | None = None
-        self._since_s = 0.0
+        self._renewed_at_s = self._kept_until_s = 0.0
         self._thread = ThreadPoolExecutor(1, "latest")
 
     async def read(self, first: int, messages_after: int) -> Tail:
@@ -157,29 +156,41 @@ class ThreadReader:
 
     def _read(self, first: int, messages_after: int) -> Tail:
         try:
-            if _is_old(self._since_s):
-                self._close()
-            if self._connection is None:
-                tables = metadata(self._version())
-                self._since_s = elapsed_s()
-                self._connection = _connected(self._engine)
-                self._statement = tail_statement(tables)
+            now_s = elapsed_s()
+            connection = self._connection
+            if connection is None or now_s >= self._renewed_at_s:
+                connection = self._renew(now_s)
             bounds = {"first": first, "messages_after": messages_after}
-            return tail_of(self._connection.execute(self._statement, bounds).all())
+            return tail_of(connection.execute(self._statement, bounds).all())
         except SQLAlchemyError as error:
             self._close()
             raise SourceError(str(error)) from error
 
+    def _renew(self, now_s: float) -> sa.Connection:
+        """Connects anew. If that fails, a connection that isn't too old goes on."""
+        try:
+            connection = _connected(self._engine)
+        except SQLAlchemyError:
+            if self._connection is None or now_s >= self._kept_until_s:
+                raise
+            self._renewed_at_s = now_s + _RETRY_S
+            return self._connection
+        # The pool would renew only what comes back, and has no room for two.
+        connection.detach()
+        self._close()
+        self._connection = connection
+        self._statement = tail_statement(metadata(self._version()))
+        self._renewed_at_s, self._kept_until_s = now_s + RECYCLED_S, now_s + 2 * RECYCLED_S
+        return connection
+
     def _close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
+            driver: Any = connection.connection.dbapi_connection
+            # No rollback, for which a frozen server would let it wait.
             connection.invalidate()
+            driver.close()
             connection.close()
-
-
-def _is_old(since_s: float) -> bool:
-    """Whether a connection was used long enough. The pool renews those alone that come back."""
-    return elapsed_s() - since_s >= RECYCLED_S
 
 
 def _has_failed(connecting: asyncio.Task[EventLoopSession]) -> bool:

@@ -17,7 +17,7 @@ from query_api.latest import SequenceReader, sequence_reader
 from query_api.latest.latest_log import ROWS_MAX
 from query_api.latest.row_effects import WITH_MESSAGE
 from query_api.latest.sequence import SHORT_ROWS_MAX
-from query_api.latest.sequence_reader import EventLoopReader, ThreadReader
+from query_api.latest.sequence_reader import ThreadReader
 from tests.query_api.folded_world import World
 
 READER = "query_api.latest.sequence_reader"
@@ -99,25 +99,34 @@ async def test_a_read_after_one_that_failed_connects_anew(new_database: Callable
     engine.dispose()
 
 
-@pytest.mark.parametrize("kind", [EventLoopReader, ThreadReader])
-async def test_a_connection_is_not_used_for_good(
-    kind: type[EventLoopReader | ThreadReader],
-    new_database: Callable[[], str],
-    monkeypatch: pytest.MonkeyPatch,
+async def test_a_connection_that_may_be_a_former_primarys_is_renewed(
+    new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a switchover the former primary may serve its sessions as before."""
     create(make_engine(url := new_database()), Version.V4_1)
     engine = bounded_engine(url, connections=1, statement_timeout_ms=5000)
     now_s = 1_000_000.0
     connections: list[None] = []
     sa.event.listen(engine, "connect", lambda *_: connections.append(None))
-    for module in (READER, "query_api.latest.event_loop_session"):
-        monkeypatch.setattr(modules[module], "elapsed_s", lambda: now_s)
-    reader = kind(engine, lambda: Version.V4_1)
+    monkeypatch.setattr(modules[READER], "elapsed_s", lambda: now_s)
+    reader = ThreadReader(engine, lambda: Version.V4_1)
     for moment_s, made in ((now_s, 1), (now_s + 59, 1), (now_s + 60, 2), (now_s + 61, 2)):
         now_s = moment_s
         assert await reader.read(0, 0) == (0, [])
         assert len(connections) == made
+    attempts: list[None] = []
+
+    def refuse(_: sa.Engine) -> sa.Connection:
+        attempts.append(None)
+        raise sa.exc.OperationalError("", None, Exception("too many connections"))
+
+    monkeypatch.setattr(modules[READER], "_connected", refuse)
+    for moment_s, tried in ((now_s + 60, 1), (now_s + 61, 1), (now_s + 66, 2), (now_s + 118, 3)):
+        now_s = moment_s
+        assert await reader.read(0, 0) == (0, [])
+        assert len(attempts) == tried
+    now_s += 5
+    with pytest.raises(SourceError, match="too many connections"):
+        await reader.read(0, 0)
     await reader.close()
     engine.dispose()
 
