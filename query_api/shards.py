@@ -13,6 +13,7 @@ from state import keys
 from state.kv import View
 from state.records import Scope, ScopeKind
 from state.records.routing import shards_of, table_shard
+from state.shard_head import ShardHead
 from state.shard_reader import ShardReader
 from state.store import Commits
 from state.store import Position as StorePosition
@@ -106,8 +107,9 @@ class Views:
         shards = shards_of(scope_of(target), self.source.count)
         if len(shards) == 1:
             return shards[0]
-        here = (number for number in shards if self.source.shard(number) is not None)
-        return next(here, shards[0])
+        here = {number: shard for number in shards if (shard := self.source.shard(number))}
+        served = (number for number, shard in here.items() if shard.commits is not None)
+        return next(served, next(iter(here), shards[0]))
 
     def shard_of_table(self, table: TableName) -> int:
         return table_shard(table, self.source.count)
@@ -136,13 +138,25 @@ class Views:
         a shard here nobody knows.
         """
         tables = [target.name for target in targets if target.is_of_table]
-        heads = [reader.head for reader in map(self.reader, range(self.source.count)) if reader]
+        heads = [head for head in map(self._orders, range(self.source.count)) if head]
         return bool(heads) and all(
             not head.paused
             and head.epoch <= epoch
             and all(is_cached(head.whitelist, head.blacklist, table) for table in tables)
             for head in heads
         )
+
+    def _orders(self, number: int) -> ShardHead | None:
+        """The head of a shard, whose last event may be an earlier one: a new snapshot after each
+        commit would cost more than the rest of a kept answer. None if the shard isn't here."""
+        shard, seen = self.source.shard(number), self._seen.get(number)
+        if shard is None:
+            return None
+        is_seen = seen is not None and seen.commits is shard.commits
+        if seen is not None and is_seen and seen.commits.untouched((), seen.commit):
+            return seen.reader.head
+        reader = self.reader(number)
+        return None if reader is None else reader.head
 
     def moment(
         self, number: int, reader: ShardReader, targets: tuple[Target, ...]

@@ -1,19 +1,24 @@
 """The epoch that the topic has reached, whichever shards a process has."""
 
 import asyncio
+import random
 from collections.abc import Callable, Iterable
 from typing import Final
 
 import structlog
+from confluent_kafka import KafkaException
 
 from connectors import headers
-from hive.errors import TopicError
+from hive.errors import MetatideError, TopicError
 from state.records.epochs import follows
 from state.topic import Topic, TopicClient
+from state.topic.client import Bounds
 from state.topic.partitions import PartitionsReader
 
 FIRST_S: Final = 0.1
 EVERY_S: Final = 1.0
+PARTITIONS_MAX: Final = 3
+"""How many partitions are looked at: each epoch begins in all."""
 LAST_RECORDS: Final = 8
 """How many of the last records of each partition are looked at: a connector that wakes late may
 still write to an earlier epoch."""
@@ -53,7 +58,7 @@ class EpochWatch:
             try:
                 if not self._is_told and (topic := self._topic()) is not None:
                     await self._watch(topic)
-            except TopicError as error:
+            except (MetatideError, KafkaException) as error:
                 log.debug("the epoch can't be read from the topic", why=str(error))
             await asyncio.sleep(FIRST_S if self._epoch is None else EVERY_S)
 
@@ -70,7 +75,7 @@ class EpochWatch:
         reader = await asyncio.to_thread(PartitionsReader, topic)
         try:
             while not self._is_told:
-                bounds = await asyncio.to_thread(client.bounds, range(topic.shards))
+                bounds = await asyncio.to_thread(_some_bounds, client, topic.shards)
                 starts = {n: max(at.first, at.end - LAST_RECORDS) for n, at in bounds.items()}
                 ends = {n: at.end for n, at in bounds.items() if starts[n] < at.end}
                 epochs = await _epochs(reader, {n: starts[n] for n in ends}, ends)
@@ -84,6 +89,22 @@ class EpochWatch:
         for epoch in epochs:
             if self._epoch is None or follows(epoch, self._epoch):
                 self._epoch = epoch
+
+
+def _some_bounds(client: TopicClient, shards: int) -> dict[int, Bounds]:
+    """The bounds of some partitions. One that has no leader now keeps no other from telling."""
+    bounds: dict[int, Bounds] = {}
+    fault: TopicError | None = None
+    for shard in random.sample(range(shards), min(shards, 2 * PARTITIONS_MAX)):
+        try:
+            bounds |= client.bounds([shard])
+        except TopicError as error:
+            fault = error
+        if len(bounds) == PARTITIONS_MAX:
+            break
+    if fault is not None and not bounds:
+        raise fault
+    return bounds
 
 
 async def _epochs(
