@@ -14,6 +14,7 @@ from hive.names import TableName
 from processors.fold import Fold
 from state import digest
 from state.image import Images, Manifest, repository
+from state.image.storage import Storage
 from state.records import Change
 from state.records.actions import CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
@@ -329,6 +330,32 @@ def test_a_file_that_is_pruned_while_an_image_is_made_is_sent_again(
     monkeypatch.setattr(images._storage, "put", pruned)
     manifest = images.create(store, tmp_path / "scratch")
     images.restore(manifest, tmp_path / "restored")
+
+
+def test_an_image_that_is_made_while_others_prune_keeps_its_files(
+    images: Images, others: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images.create(store, tmp_path / "scratch")
+    [path] = [path for path in files(images) if "/manifests/" in path]
+    images._storage._fs.rm_file(path)
+    old = set(files(images))
+    put, list_all = Storage.put, others._listed
+
+    def put_anew(storage: Storage, local: Path, final: str) -> None:
+        put(storage, local, final)
+        old.discard(final)
+
+    def listed(identity: Identity) -> list[tuple[str, Manifest | None]]:
+        before = list_all(identity)
+        images.create(store, tmp_path / "scratch")
+        return before
+
+    monkeypatch.setattr(Storage, "put", put_anew)
+    monkeypatch.setattr(Storage, "age_s", lambda _, path: 1e9 if path in old else 0.0)
+    monkeypatch.setattr(others, "_own", lambda _: [])
+    monkeypatch.setattr(others, "_listed", listed)
+    others.prune(IDENTITY, 1)
+    assert images.restore_newest(IDENTITY, tmp_path / "restored") is not None
 
 
 @pytest.mark.parametrize("step", ["cat_file", "rm_file", "modified"])
