@@ -136,6 +136,7 @@ def soak(stand: Stand, seconds: float, events: float, reads: float) -> Iterator[
                 "events_late": late.look(),
                 "folders_mib": sample.folders(paths),
                 "processes": sample.processes(processes),
+                "stores_in_memory_mib": sample.stores_in_memory(worker),
                 "reads": reports.last,
             }
             for name, process in processes.items():

@@ -35,6 +35,8 @@ def series(samples: Sequence[Sample]) -> Iterator[Series]:
         for name in samples[0]["processes"]:
             points = ((line["s"], line["processes"][name][measure]) for line in samples)
             yield Series(measure, name, tuple(points))
+    stores = ((line["s"], line["stores_in_memory_mib"] or 0.0) for line in samples)
+    yield Series("stores_in_memory_mib", "worker", tuple(stores))
     for name in samples[0]["folders_mib"]:
         sizes = ((line["s"], line["folders_mib"][name]) for line in samples)
         yield Series("disk_mib", name, tuple(sizes))

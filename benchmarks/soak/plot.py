@@ -16,6 +16,7 @@ from benchmarks.soak.growth import Sample, Series, series
 
 TITLES: Final = {
     "private_mib": "private memory, MiB",
+    "stores_in_memory_mib": "of it, the worker's stores, MiB",
     "open_files": "open files",
     "threads": "threads",
     "connections": "TCP connections",

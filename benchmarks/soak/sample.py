@@ -1,5 +1,6 @@
 """What processes and folders take at a moment."""
 
+import re
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,8 +9,10 @@ from typing import Any, Final
 import psutil
 
 from benchmarks.ten_million.watch import bytes_of
+from tests.support.workers import WorkerProcess
 
 MIB: Final = 1 << 20
+_STORES: Final = re.compile(r"^metatide_store_memory_bytes (\S+)$", re.MULTILINE)
 
 
 def processes(roots: Mapping[str, psutil.Process]) -> dict[str, dict[str, float]]:
@@ -22,6 +25,13 @@ def processes(roots: Mapping[str, psutil.Process]) -> dict[str, dict[str, float]
 def folders(paths: Mapping[str, Path]) -> dict[str, float]:
     """The MiB on disk, by name."""
     return {name: round(bytes_of(path) / MIB, 2) for name, path in paths.items()}
+
+
+def stores_in_memory(worker: WorkerProcess) -> float | None:
+    """The MiB of the worker's private memory that are its stores'; None while it doesn't answer."""
+    page = worker.get("/metrics")
+    gauge = None if page is None else _STORES.search(page.text)
+    return None if gauge is None else round(float(gauge[1]) / MIB, 2)
 
 
 def _process(root: psutil.Process) -> dict[str, float]:

@@ -18,6 +18,7 @@ def sample(seconds: float) -> dict[str, object]:
         "events_late": None,
         "folders_mib": {"stores": 2.0},
         "processes": {"worker": figures},
+        "stores_in_memory_mib": None,
         "reads": {"reads_per_s": 10, "answers": {"cache": 40, "database": 10}},
     }
 
