@@ -39,6 +39,9 @@ LATEST_WAIT_S: Final = 0.005
 often answers before a late event arrives, and those events cost most."""
 POSITION_WAIT_S: Final = 0.25
 RETRY_AFTER_S: Final = 1.0
+EPOCH_WAIT_S: Final = 3.0
+"""How long a read waits for a worker that has just begun to learn the topic's epoch."""
+_EPOCH_LOOK_S: Final = 0.02
 _NO_EPOCH: Final = (
     "the brokers haven't told yet which epoch the topic has reached, without which the database's "
     "answer has no position"
@@ -147,11 +150,19 @@ class Resolver:
         """The database's answer, and its position. Raises UnansweredError if it doesn't answer, or
         if its position can't be told."""
         if not self._views.knows_epoch:
-            raise UnansweredError(_NO_EPOCH, RETRY_AFTER_S)
+            await self._until_epoch()
         reached = self._views.reached
         answer = await self._database.answer(read)
         self._history.check_position(reached.epoch, reached.event, answer.event)
         return answer.value, Position(reached.epoch, answer.event)
+
+    async def _until_epoch(self) -> None:
+        loop = asyncio.get_running_loop()
+        ends_s = loop.time() + EPOCH_WAIT_S
+        while not self._views.knows_epoch:
+            if loop.time() >= ends_s:
+                raise UnansweredError(_NO_EPOCH, RETRY_AFTER_S)
+            await asyncio.sleep(_EPOCH_LOOK_S)
 
     def _first_of_group(
         self, read: Read[A], requirement: Requirement

@@ -27,6 +27,7 @@ from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
 from query_api.reads import Read, Slice
 from query_api.requirement import PARAMETERS, Consistency, Defaults
+from query_api.resolver import resolver
 from state.records import Pause, SetLists
 from state.records.actions import CreateNames, CreateTable, PutFunction, PutName, PutPartitions
 from state.records.objects import FunctionImage
@@ -67,7 +68,10 @@ def warm(count: int = 1) -> MemoryShards:
     return MemoryShards(*(shard for _ in range(count)))
 
 
-def test_the_databases_answers_are_of_the_epoch_of_the_topic_whichever_shards_are_here() -> None:
+def test_the_databases_answers_are_of_the_epoch_of_the_topic_whichever_shards_are_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resolver, "EPOCH_WAIT_S", 0.05)
     shards, database = MemoryShards(None), EmptyDatabase(LatestLog(0, 9, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
@@ -83,6 +87,20 @@ def test_the_databases_answers_are_of_the_epoch_of_the_topic_whichever_shards_ar
             if status == 404:
                 assert answer.headers["metatide-position"] == "1:9"
         assert "epoch" in answer.json()["detail"]
+
+    ask(shards, asking, database=database)
+
+
+def test_a_read_waits_for_a_worker_that_begins_to_learn_the_epoch() -> None:
+    shards, database = MemoryShards(None), EmptyDatabase(LatestLog(0, 9, []))
+    shards.epoch = None
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        answer = asyncio.create_task(client.get(TABLE))
+        await asyncio.sleep(0.1)
+        assert not answer.done()
+        shards.epoch = 1
+        assert (await answer).headers["metatide-position"] == "1:9"
 
     ask(shards, asking, database=database)
 
