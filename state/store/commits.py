@@ -105,7 +105,7 @@ class Commits:
         """Whether the head changes in nothing but its last event."""
         before, self._head = (
             self._head,
-            msgspec.structs.replace(shard_head.decode(value), applied=0),
+            msgspec.structs.replace(shard_head.decode(value), applied=0, mark=0),
         )
         return before == self._head
 

@@ -40,7 +40,9 @@ PREFIXES = st.one_of(
     st.builds(keys.of_database, st.sampled_from([keys.PARTITION, keys.NAME]), DATABASES),
     st.just(keys.PART),
 )
-HEADS = st.builds(ShardHead, applied=st.integers(0, 3), floor=st.integers(0, 1))
+HEADS = st.builds(
+    ShardHead, applied=st.integers(0, 3), floor=st.integers(0, 1), mark=st.integers(0, 2)
+)
 
 
 def put(key: bytes, value: bytes) -> Change:
@@ -157,7 +159,7 @@ def test_a_commit_touches_the_tables_of_its_keys_and_no_others() -> None:
     commit(store, touch("a"), move(ShardHead(applied=1)))
     assert not untouched(store.commits, 0, "b"), "nothing is known of the head before"
     commit(store, touch("a"), delete_below(partition(TableName("hive", "db", "c"))))
-    commit(store, touch("b"), put(keys.txn(5), b""), move(ShardHead(applied=7)))
+    commit(store, touch("b"), put(keys.txn(5), b""), move(ShardHead(applied=7, mark=3)))
     assert store.commits.count == 3
     assert untouched(store.commits, 1, "d")
     assert not untouched(store.commits, 1, "a")
