@@ -8,8 +8,21 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from confluent_kafka.cimpl import NewTopic
 
 from connectors.producer import join_group
-from hive.errors import MachineError, PublishError, RecordFormatError, UnwritableRecordError
-from state.records.signals import AnySignal, decode_signal, signals_topic
+from hive.errors import (
+    MachineError,
+    PublishError,
+    RecordFormatError,
+    SourceError,
+    UnwritableRecordError,
+)
+from state.records.signals import (
+    AnySignal,
+    Ask,
+    BeginEpoch,
+    Forget,
+    decode_signal,
+    signals_topic,
+)
 from state.topic import Topic
 from state.topic.settings import REQUEST_TIMEOUT_S, reason
 
@@ -54,11 +67,11 @@ class SignalsConsumer:
             place = message.partition() or 0, message.offset() or 0
             self._untaken[place] = message
             self._ends[place[0]] = max(place[1] + 1, self._ends.get(place[0], 0))
-            if isinstance(fault, PublishError):
-                # Brokers that are away don't take the other orders, either.
-                continue
             try:
-                take(decode_signal(message.value() or b""), place[1])
+                signal = decode_signal(message.value() or b"")
+                if fault is not None and _would_fail(signal, fault):
+                    continue
+                take(signal, place[1])
             except (RecordFormatError, UnwritableRecordError) as error:
                 unreadable()
                 log.warning("a signal can't be read", why=str(error), offset=place[1])
@@ -103,6 +116,14 @@ class SignalsConsumer:
     def close(self) -> None:
         """Leaves the group, so that the other connectors take over."""
         self._consumer.close()
+
+
+def _would_fail(signal: AnySignal, fault: MachineError) -> bool:
+    """Whether a signal is to wait for what another one has just missed: each attempt takes its
+    time."""
+    if isinstance(fault, SourceError):
+        return isinstance(signal, Forget | BeginEpoch)
+    return not isinstance(signal, Ask)
 
 
 def create(topic: Topic) -> None:

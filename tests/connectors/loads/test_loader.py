@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -380,7 +381,7 @@ def test_orders_that_come_while_the_database_is_away_are_written_once_it_is_back
     name = signals_topic(events.name)
     signals.create(events)
     orders: list[Order] = [
-        Forget(0, TableName("hive", "db", "t"), load=False),
+        *(Forget(0, TableName("hive", "db", table), load=False) for table in ("t", "u", "v")),
         Serve(0, 0, paused=True),
     ]
     producer = Producer({"bootstrap.servers": events.servers})
@@ -389,8 +390,10 @@ def test_orders_that_come_while_the_database_is_away_are_written_once_it_is_back
     producer.flush()
     loader = Loader(database.engine, events)
     read_last_event, is_away = loader._last_event, True
+    attempts: list[float] = []
 
     def last_event() -> LastEvent:
+        attempts.append(time.monotonic())
         if is_away:
             raise SourceError("the database is away")
         return read_last_event()
@@ -402,9 +405,10 @@ def test_orders_that_come_while_the_database_is_away_are_written_once_it_is_back
     loader.start(0)
     try:
         until(lambda: written() == ["Pause"] * SHARDS)
-        until(lambda: isinstance(loader.fault, SourceError))
+        until(lambda: isinstance(loader.fault, SourceError) and len(attempts) > 2)
+        assert all(later - sooner > 0.1 for sooner, later in pairwise(attempts)), "one a round"
         is_away = False
-        until(lambda: written().count("ResetTable") == 1)
+        until(lambda: written().count("ResetTable") == 3)
     finally:
         loader.stop()
     again = Loader(database.engine, events)
@@ -414,7 +418,7 @@ def test_orders_that_come_while_the_database_is_away_are_written_once_it_is_back
         time.sleep(2)
     finally:
         again.stop()
-    assert len(written()) == SHARDS + 1, "what was taken is committed"
+    assert len(written()) == SHARDS + 3, "what was taken is committed"
 
 
 def test_a_database_that_fails_is_tried_again(store: Store, events: Topic) -> None:
