@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
 import psycopg
@@ -139,6 +140,7 @@ class ThreadReader:
         self._engine = engine
         self._version = version
         self._connection: sa.Connection | None = None
+        self._driver: Any = None
         self._renewed_at_s = self._kept_until_s = 0.0
         self._thread = ThreadPoolExecutor(1, "latest")
 
@@ -173,12 +175,12 @@ class ThreadReader:
         except SQLAlchemyError:
             if self._connection is None or now_s >= self._kept_until_s:
                 raise
-            self._renewed_at_s = now_s + _RETRY_S
+            self._renewed_at_s = elapsed_s() + _RETRY_S
             return self._connection
         # The pool would renew only what comes back, and has no room for two.
         connection.detach()
         self._close()
-        self._connection = connection
+        self._connection, self._driver = connection, connection.connection.dbapi_connection
         self._statement = tail_statement(metadata(self._version()))
         self._renewed_at_s, self._kept_until_s = now_s + RECYCLED_S, now_s + 2 * RECYCLED_S
         return connection
@@ -186,10 +188,11 @@ class ThreadReader:
     def _close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            driver: Any = connection.connection.dbapi_connection
             # No rollback, for which a frozen server would let it wait.
             connection.invalidate()
-            driver.close()
+            with suppress(Exception):
+                # It may be closed already.
+                self._driver.close()
             connection.close()
 
 

@@ -131,6 +131,28 @@ async def test_a_connection_that_may_be_a_former_primarys_is_renewed(
     engine.dispose()
 
 
+async def test_a_connection_that_the_server_ends_is_replaced(
+    new_database: Callable[[], str],
+) -> None:
+    create(make_engine(url := new_database()), Version.V4_1)
+    engine, others = bounded_engine(url, connections=1, statement_timeout_ms=5000), make_engine(url)
+    reader = ThreadReader(engine, lambda: Version.V4_1)
+    assert await reader.read(0, 0) == (0, [])
+    with others.connect() as connection:
+        connection.execute(
+            sa.text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        )
+    with pytest.raises(SourceError):
+        await reader.read(0, 0)
+    assert await reader.read(0, 0) == (0, [])
+    await reader.close()
+    engine.dispose()
+    others.dispose()
+
+
 async def test_reads_while_a_server_is_frozen_end_and_connect_once(
     new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
