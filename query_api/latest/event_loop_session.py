@@ -6,11 +6,12 @@ from typing import Any, Final
 
 import psycopg
 import sqlalchemy as sa
+from psycopg.adapt import Transformer
 from psycopg.pq import ExecStatus
 
 from hive.errors import SourceError
 
-Row = tuple[str | None, ...]
+Row = tuple[Any, ...]
 _GOOD: Final = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
 
 
@@ -29,6 +30,7 @@ class EventLoopSession:
         self.server_version = driver.info.server_version
         self._encoding = driver.info.encoding
         self._libpq = driver.pgconn
+        self._values = Transformer(driver)
         self._socket = driver.fileno()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: asyncio.Future[list[Row]] | None = None
@@ -86,15 +88,12 @@ class EventLoopSession:
                     return
                 if result.status not in _GOOD:
                     self._error = SourceError(result.get_error_message(self._encoding))
-                for row in range(result.ntuples):
-                    self._rows.append(self._texts(result, row))
+                if result.ntuples:
+                    self._values.set_pgresult(result)
+                    self._rows += self._values.load_rows(0, result.ntuples, tuple)
         except (psycopg.Error, UnicodeDecodeError) as error:
             self._error = SourceError(str(error))
             self._end()
-
-    def _texts(self, result: Any, row: int) -> Row:
-        values = (result.get_value(row, column) for column in range(result.nfields))
-        return tuple(None if value is None else value.decode(self._encoding) for value in values)
 
     def _end(self) -> None:
         rows, self._rows = self._rows, []

@@ -18,7 +18,7 @@ from hive.reader.sessions import DROP_PLANS, PlanAge
 from hive.schema import Version, metadata
 from query_api.background_tasks import take_note
 from query_api.elapsed import elapsed_s
-from query_api.latest.event_loop_session import EventLoopSession, Row
+from query_api.latest.event_loop_session import EventLoopSession
 from query_api.latest.latest_log import ROWS_MAX
 from query_api.latest.sequence import SHORT_ROWS_MAX, Tail, tail_of, tail_statement
 from query_api.timeouts import set_timeout
@@ -130,7 +130,7 @@ class EventLoopReader:
         rows = await session.run(_SHORT, parameters)
         if len(rows) > SHORT_ROWS_MAX + 1:
             rows = await session.run(_LONG, parameters)
-        return tail_of([_typed(row) for row in rows])
+        return tail_of(rows)
 
 
 class ThreadReader:
@@ -211,12 +211,3 @@ def _connected(engine: sa.Engine) -> sa.Connection:
     connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
     set_timeout(connection, TIMEOUT_MS)
     return connection
-
-
-def _typed(row: Row) -> tuple[Any, ...]:
-    following, event, time, *texts = row
-    return _integer(following), _integer(event), _integer(time), *texts
-
-
-def _integer(text: str | None) -> int | None:
-    return None if text is None else int(text)
