@@ -1,4 +1,4 @@
-"""One worker, one connector, a broker and a database under a steady load for as long as you like.
+"""One worker, a connector, a broker, a metastore and its database under a steady load.
 
 python -m benchmarks.soak --minutes 60 --events 200 --reads 2000
 
@@ -30,6 +30,9 @@ from benchmarks.ten_million.live import Lateness
 from benchmarks.ten_million.repetition import repeating
 from benchmarks.ten_million.stand import Stand, standing
 from metatide.stack.database import make_engine
+from metatide.stack.metastore import Metastore, Settings
+from metatide.stack.ports import Ports
+from tests.support.processes import running
 from tests.support.workers import WorkerProcess, workers
 
 SAMPLE_S: Final = 5.0
@@ -66,8 +69,11 @@ class Reports:
 
 
 @contextmanager
-def reading(worker: WorkerProcess, reads: float, reports: Reports) -> Iterator[psutil.Process]:
-    command = [sys.executable, "-m", "benchmarks.soak.readers", str(worker.port), str(reads)]
+def reading(
+    worker: WorkerProcess, thrift_port: int, reads: float, reports: Reports
+) -> Iterator[psutil.Process]:
+    ports = str(worker.port), str(thrift_port)
+    command = [sys.executable, "-m", "benchmarks.soak.readers", *ports, str(reads)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     following = threading.Thread(target=reports.follow, args=(process,))
     following.start()
@@ -103,9 +109,22 @@ def own_child(words: str) -> psutil.Process:
 
 def soak(stand: Stand, seconds: float, events: float, reads: float) -> Iterator[dict[str, Any]]:
     topic, reports = stand.topic(NAME), Reports()
-    worker = stand.worker(topic, NAME)
+    ports = Ports(stand.folder / "ports.json")
+    metastore = Metastore(
+        stand.folder / "metastore",
+        ports,
+        Settings(sa.make_url(stand.url), stand.folder / "warehouse"),
+    )
+    thrift_port = ports.take("thrift")
+    worker = stand.worker(
+        topic,
+        NAME,
+        METATIDE_THRIFT_PORT=str(thrift_port),
+        METATIDE_UPSTREAM_URL=metastore.address,
+    )
     size = ("--tables", "2000", "--partitions", "20000", "--events-per-s", str(events))
     with ExitStack() as stack:
+        stack.enter_context(running(metastore, stand.folder / "metastore.log"))
         connector = stack.enter_context(started(stand.start(topic, NAME, "connect")))
         stack.enter_context(workers(worker))
         worker.until_ready()
@@ -117,10 +136,11 @@ def soak(stand: Stand, seconds: float, events: float, reads: float) -> Iterator[
         processes = {
             "broker": own_child("kafka.Kafka"),
             "database": own_child("postgres"),
+            "metastore": own_child("HiveMetaStore"),
             "connector": connector,
             "worker": psutil.Process(worker.process.pid),
             "writers": writers,
-            "readers": stack.enter_context(reading(worker, reads, reports)),
+            "readers": stack.enter_context(reading(worker, thrift_port, reads, reports)),
         }
         paths = {
             "stores": stand.stores(NAME),
@@ -136,7 +156,7 @@ def soak(stand: Stand, seconds: float, events: float, reads: float) -> Iterator[
                 "events_late": late.look(),
                 "folders_mib": sample.folders(paths),
                 "processes": sample.processes(processes),
-                "stores_in_memory_mib": sample.stores_in_memory(worker),
+                **sample.of_worker(worker),
                 "reads": reports.last,
             }
             for name, process in processes.items():

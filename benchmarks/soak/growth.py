@@ -35,7 +35,7 @@ def series(samples: Sequence[Sample]) -> Iterator[Series]:
         for name in samples[0]["processes"]:
             points = ((line["s"], line["processes"][name][measure]) for line in samples)
             yield Series(measure, name, tuple(points))
-    stores = ((line["s"], line["stores_in_memory_mib"] or 0.0) for line in samples)
+    stores = ((line["s"], line.get("stores_in_memory_mib", 0.0)) for line in samples)
     yield Series("stores_in_memory_mib", "worker", tuple(stores))
     for name in samples[0]["folders_mib"]:
         sizes = ((line["s"], line["folders_mib"][name]) for line in samples)
@@ -58,6 +58,7 @@ def summary(samples: Sequence[Sample]) -> dict[str, Any]:
         "events": samples[-1]["events"],
         "load_mean": round(sum(line["load"] for line in samples) / len(samples), 1),
         "answers": answers,
+        "thrift_answers": samples[-1].get("thrift_answers"),
         "figures": {
             f"{each.measure} {each.name}": {
                 "after_warm_up": round(each.points[after][1], 1),

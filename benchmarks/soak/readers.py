@@ -1,9 +1,9 @@
-"""Reads at a steady rate over keep-alive connections, in a process of its own.
+"""Reads at a steady rate over HTTP and Thrift, in a process of its own.
 
-python -m benchmarks.soak.readers PORT READS_PER_S
+python -m benchmarks.soak.readers HTTP_PORT THRIFT_PORT READS_PER_S
 
 Prints a line of JSON every few seconds: how many reads there were since the line before, how long
-they took, and where the answers came from.
+they took, and where the answers came from. A reply over Thrift doesn't say that.
 """
 
 import asyncio
@@ -11,50 +11,39 @@ import json
 import sys
 import time
 from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from random import Random
 from typing import Any, Final
 
-from benchmarks.live import percentile
-from metatide.stack.machine import LOOPBACK
+import uvloop
 
-CONNECTIONS: Final = 16
+from benchmarks.live import percentile
+from benchmarks.soak.connections import HttpConnection, ThriftConnection, get_table
+from query_api.thrift.wire import MessageType
+
+HTTP_CONNECTIONS: Final = 8
+THRIFT_CONNECTIONS: Final = 8
 REPORT_S: Final = 5.0
 NAMES_S: Final = 10.0
 """Tables come and go, so their names are asked for this often."""
 NEEDS: Final = (
-    *("?consistency=latest",) * 5,
+    "?consistency=latest",
     *("?consistency=any",) * 3,
     "?consistency=within&max_age_ms=1000",
-    "/partition-names?consistency=latest",
+    "/partition-names?consistency=any",
 )
-
-
-class Connection:
-    """A keep-alive connection that asks one thing after the other."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._reader: asyncio.StreamReader | None = None
-        self._writer: asyncio.StreamWriter | None = None
-
-    async def get(self, path: str) -> tuple[int, str, bytes]:
-        """The status, the source and the body of an answer."""
-        if self._reader is None or self._writer is None:
-            self._reader, self._writer = await asyncio.open_connection(LOOPBACK, self._port)
-        self._writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        head = (await self._reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
-        headers = dict(line.split(": ", 1) for line in head[1:] if line)
-        body = await self._reader.readexactly(int(headers["content-length"]))
-        return int(head[0].split()[1]), headers.get("metatide-source", ""), body
+"""Over Thrift all is read as the worker's configuration says."""
 
 
 class Readers:
     """Connections that share a list of tables and the counts of a report."""
 
-    def __init__(self, port: int, reads_per_s: float) -> None:
-        self._port = port
-        self._pause_s = CONNECTIONS / reads_per_s
+    def __init__(self, http_port: int, thrift_port: int, reads_per_s: float) -> None:
+        self._http_port, self._thrift_port = http_port, thrift_port
+        self._pause_s = (HTTP_CONNECTIONS + THRIFT_CONNECTIONS) / reads_per_s
         self._paths: list[str] = []
+        self._calls: list[bytes] = []
         self._took_ms: list[float] = []
         self._answers: Counter[str] = Counter()
 
@@ -62,38 +51,59 @@ class Readers:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_names())
             tasks.create_task(self._report())
-            for number in range(CONNECTIONS):
-                tasks.create_task(self._read(Random(number)))
+            for number in range(HTTP_CONNECTIONS):
+                tasks.create_task(self._read_by_http(Random(number)))
+            for number in range(THRIFT_CONNECTIONS):
+                tasks.create_task(self._read_by_thrift(Random(number)))
 
     async def _follow_names(self) -> None:
-        connection = Connection(self._port)
+        connection = HttpConnection(self._http_port)
         while True:
-            paths = []
+            paths, calls = [], []
             for database in await self._listed(connection, "/v1/databases", "databases"):
                 at = f"/v1/databases/{database['name']}/tables"
-                tables = await self._listed(connection, at, "tables")
-                paths += [f"{at}/{table['tableName']}" for table in tables]
-            self._paths = paths
+                for table in await self._listed(connection, at, "tables"):
+                    paths.append(f"{at}/{table['tableName']}")
+                    calls.append(get_table(database["name"], table["tableName"]))
+            self._paths, self._calls = paths, calls
             await asyncio.sleep(NAMES_S)
 
-    async def _listed(self, connection: Connection, at: str, what: str) -> list[dict[str, Any]]:
+    async def _listed(self, connection: HttpConnection, at: str, what: str) -> list[dict[str, Any]]:
         status, _, body = await connection.get(f"{at}?consistency=any")
         answer: dict[str, Any] = json.loads(body)
         assert status == 200, answer
         return list(answer[what])
 
-    async def _read(self, random: Random) -> None:
-        connection, due = Connection(self._port), time.perf_counter()
+    async def _read_by_http(self, random: Random) -> None:
+        connection = HttpConnection(self._http_port)
+        async for _ in self._moments():
+            path = random.choice(self._paths) + random.choice(NEEDS)
+            with self._timed():
+                status, source, _ = await connection.get(path)
+            self._answers[source if status in (200, 404) else str(status)] += 1
+
+    async def _read_by_thrift(self, random: Random) -> None:
+        connection = ThriftConnection(self._thrift_port)
+        async for _ in self._moments():
+            call = random.choice(self._calls)
+            with self._timed():
+                kind = await connection.reply(call)
+            self._answers["thrift" if kind == MessageType.REPLY else "exception"] += 1
+
+    async def _moments(self) -> AsyncIterator[None]:
+        """The moments at which a connection is to read."""
+        due = time.perf_counter()
         while True:
             due = max(due + self._pause_s, time.perf_counter() - 1)
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
-            if not self._paths:
-                continue
-            path = random.choice(self._paths) + random.choice(NEEDS)
-            began = time.perf_counter()
-            status, source, _ = await connection.get(path)
-            self._took_ms.append(1_000 * (time.perf_counter() - began))
-            self._answers[source if status in (200, 404) else str(status)] += 1
+            if self._paths:
+                yield
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        began = time.perf_counter()
+        yield
+        self._took_ms.append(1_000 * (time.perf_counter() - began))
 
     async def _report(self) -> None:
         while True:
@@ -111,4 +121,4 @@ class Readers:
 
 
 if __name__ == "__main__":
-    asyncio.run(Readers(int(sys.argv[1]), float(sys.argv[2])).run())
+    uvloop.run(Readers(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])).run())

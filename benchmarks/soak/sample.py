@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,9 @@ from tests.support.workers import WorkerProcess
 
 MIB: Final = 1 << 20
 _STORES: Final = re.compile(r"^metatide_store_memory_bytes (\S+)$", re.MULTILINE)
+_THRIFT: Final = re.compile(
+    r"^metatide_thrift_(answers|relayed)_total\{.*?(?:source=\"(\w+)\".*)?\} (\S+)$", re.MULTILINE
+)
 
 
 def processes(roots: Mapping[str, psutil.Process]) -> dict[str, dict[str, float]]:
@@ -27,11 +31,19 @@ def folders(paths: Mapping[str, Path]) -> dict[str, float]:
     return {name: round(bytes_of(path) / MIB, 2) for name, path in paths.items()}
 
 
-def stores_in_memory(worker: WorkerProcess) -> float | None:
-    """The MiB of the worker's private memory that are its stores'; None while it doesn't answer."""
+def of_worker(worker: WorkerProcess) -> dict[str, Any]:
+    """What the worker's metrics tell; empty while it doesn't answer."""
     page = worker.get("/metrics")
-    gauge = None if page is None else _STORES.search(page.text)
-    return None if gauge is None else round(float(gauge[1]) / MIB, 2)
+    if page is None:
+        return {}
+    thrift: Counter[str] = Counter()
+    for _, source, count in _THRIFT.findall(page.text):
+        thrift[source or "metastore"] += int(float(count))
+    [stores_bytes] = _STORES.findall(page.text)
+    return {
+        "stores_in_memory_mib": round(float(stores_bytes) / MIB, 2),
+        "thrift_answers": dict(thrift),
+    }
 
 
 def _process(root: psutil.Process) -> dict[str, float]:

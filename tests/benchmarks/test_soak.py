@@ -18,7 +18,7 @@ def sample(seconds: float) -> dict[str, object]:
         "events_late": None,
         "folders_mib": {"stores": 2.0},
         "processes": {"worker": figures},
-        "stores_in_memory_mib": None,
+        "thrift_answers": {"cache": 7},
         "reads": {"reads_per_s": 10, "answers": {"cache": 40, "database": 10}},
     }
 
@@ -35,6 +35,7 @@ def test_slopes_are_those_of_the_figures() -> None:
     }
     assert figures["open_files worker"]["per_hour"] == 0
     assert summary(SAMPLES)["answers"] == {"cache": 16_000, "database": 4_000}
+    assert summary(SAMPLES)["thrift_answers"] == {"cache": 7}
 
 
 def test_each_figure_has_a_line_in_the_plot() -> None:
