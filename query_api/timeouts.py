@@ -1,8 +1,11 @@
-"""The time limit of a statement, in the syntax of each database."""
+"""The time limit of a statement, in the syntax of each database, and that of a server's end."""
 
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
+
+FINISH_S_MAX: Final = 5
+"""The time limit for requests that have begun when a server is to end."""
 
 
 def set_timeout(connection: sa.Connection, limit_ms: int) -> None:

@@ -35,6 +35,7 @@ from query_api.latest.latest_log import LatestLog
 from query_api.latest.recent_reads import RecentReads
 from query_api.positions import Position
 from query_api.resolver.shared_reads import LatestReads
+from query_api.timeouts import FINISH_S_MAX
 
 CONNECTIONS_MAX: Final = 10_000
 HEAD_BYTES_MAX: Final = 64 * 1024
@@ -50,6 +51,7 @@ STUCK_S_MAX: Final = 30
 """A response is given up if the client takes none of it for this long."""
 SWEEP_S: Final = 1
 _TICKS_A_SECOND: Final = 10
+_ENDS: Final = "the server ends; ask again, or another worker"
 _LONG_HEAD: Final = f"a request's head has more than {HEAD_BYTES_MAX} bytes"
 _NO_LINGERING: Final = pack("ii", 1, 0)
 _WAITING_BYTES: Final = 4096
@@ -82,6 +84,7 @@ class ReadProtocol(HttpToolsProtocol):
         self._gate: Gate | None = app_state.get("gate")
         self._is_local = False
         self._held: list[bytes] | None = None
+        self._is_ending = False
         self._answering: RequestResponseCycle | None = None
         """The last response that was begun. Those to later requests wait in the pipeline."""
         self._begun = self._completed = 0
@@ -208,6 +211,18 @@ class ReadProtocol(HttpToolsProtocol):
         else:
             super().timeout_keep_alive_handler()
 
+    def shutdown(self) -> None:
+        # What waits for the database on the short way is a request that has begun, too.
+        self._is_ending = True
+        if self._held is None:
+            super().shutdown()
+
+    def give_up(self) -> None:
+        """Refuses what isn't answered by now."""
+        if not self.transport.is_closing():
+            self._held = None
+            self._refuse(503, _ENDS, at_once=True)
+
     def sweep(self) -> None:
         """Ends connections whose client is too slow; called periodically."""
         unsent = self.transport.get_write_buffer_size()
@@ -248,7 +263,7 @@ class ReadProtocol(HttpToolsProtocol):
     def _answer_if_latest(self, data: bytes, short: RawResponse, latest: LatestLog | None) -> None:
         held, self._held = self._held, None
         self._received.set(0)
-        if self.transport.is_closing():
+        if held is None or self.transport.is_closing():
             return
         assert self._kept is not None
         # The read may have shown another history of the database, which drops the answer.
@@ -257,8 +272,11 @@ class ReadProtocol(HttpToolsProtocol):
             self._write(short, _position(short, latest))
         else:
             self._receive(data, told=latest)
+        if self._is_ending:
+            super().shutdown()
+            return
         self.flow.resume_reading()
-        for more in held or ():
+        for more in held:
             self.data_received(more)
 
     def _write(self, short: RawResponse, position: Position) -> None:
@@ -384,7 +402,8 @@ class ReadServer(uvicorn.Server):
                 proxy_headers=False,
                 server_header=False,
                 timeout_keep_alive=KEEP_ALIVE_S,
-                timeout_graceful_shutdown=1,
+                # It would end what is under way with a bare 500.
+                timeout_graceful_shutdown=FINISH_S_MAX + 1,
                 ssl_certfile=None if tls is None else tls.certificate,
                 ssl_keyfile=None if tls is None else tls.key,
             )
@@ -394,6 +413,18 @@ class ReadServer(uvicorn.Server):
         # An application with ports of other protocols has a budget for all of them.
         self.lifespan.state["in_flight"] = Budget()
         await super().startup(sockets)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        timer = asyncio.get_running_loop().call_later(FINISH_S_MAX, self._give_up)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            timer.cancel()
+
+    def _give_up(self) -> None:
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, ReadProtocol):
+                connection.give_up()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

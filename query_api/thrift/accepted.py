@@ -32,6 +32,8 @@ class Accepted(Protocol):
 
     def end(self, kind: str, why: str, /) -> None: ...
 
+    def finish(self, kind: str, why: str, /) -> None: ...
+
     def check(self, now: float, /) -> None:
         """Ends the connection if it makes no progress."""
 

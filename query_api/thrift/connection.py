@@ -105,6 +105,8 @@ class Connection(asyncio.Protocol):
         """The bytes that the layer holds."""
         self._transport: asyncio.Transport | None = None
         self._state = NEW
+        self._last_call: tuple[str, str] | None = None
+        """Why the connection is closed after the call under way, in a word and in a sentence."""
         self._task: asyncio.Task[None] | None = None
 
     def identified(self, identity: Identity) -> None:
@@ -150,28 +152,47 @@ class Connection(asyncio.Protocol):
             self._enter(SCANNING)
         elif self._state is not ENDING:
             assert self._state is IN_CALL, f"no call can end in {self._state.name}"
-            self._go_on()
+            if self._last_call is None:
+                self._go_on()
+            else:
+                self._close(*self._last_call)
 
     def again(self, data: bytes) -> None:
         """Restarts a held call, whose kept answer can't be used."""
         if self._transport is None:
             return
         self._backlog.put_back(data)
+        last_call, self._last_call = self._last_call, None
         self.done()
+        if last_call is not None:
+            self.finish(*last_call)
+
+    def finish(self, kind: str, why: str) -> None:
+        """Closes the connection once the call under way has ended, and its reply is taken."""
+        if self._state is IN_CALL:
+            self._last_call = kind, why
+        elif self._state is not ENDING:
+            self._close(kind, why)
 
     def end(self, kind: str, why: str, *, reply: bytes = b"") -> None:
         """Closes the connection, after a last message if `reply` isn't empty."""
         if self._state is ENDING:
             return
+        if reply and not self.flow.is_blocked:
+            self.write(reply)
+            self._close(kind, why)
+            return
         assert self._transport is not None
         self._enter(ENDING)
         self.ended, self.why = kind, why
-        if reply and not self.flow.is_blocked:
-            self.write(reply)
-            self._transport.close()
-            self.flow.start_clock()
-        else:
-            self._transport.abort()
+        self._transport.abort()
+
+    def _close(self, kind: str, why: str) -> None:
+        assert self._transport is not None
+        self._enter(ENDING)
+        self.ended, self.why = kind, why
+        self._transport.close()
+        self.flow.start_clock()
 
     def check(self, now: float) -> None:
         """Ends the connection if it makes no progress; called every few seconds."""

@@ -32,9 +32,12 @@ from query_api.thrift.reply_cache import reply_cache
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Difference, Shadow
 from query_api.thrift.upstream import Upstreams, UpstreamSettings
+from query_api.timeouts import FINISH_S_MAX
 
 BACKLOG: Final = 1024
 CHECK_EVERY_S: Final = 2.0
+_LOOK_S: Final = 0.02
+_ENDS: Final = "the server ends"
 
 
 async def _nobody(_: int) -> Address | None:
@@ -114,9 +117,15 @@ class ThriftServer:
         return await self._listen(partial(AcceptedHttp, self._clients), host, port)
 
     async def close(self) -> None:
-        """Ends all connections."""
+        """Ends all connections, those with a call under way once it is answered."""
         for server in self._servers:
             server.close()
+        for connection in list(self._connections):
+            connection.finish(CLOSING, _ENDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FINISH_S_MAX):
+                while self._connections:
+                    await asyncio.sleep(_LOOK_S)
         if self._checking is not None:
             self._checking.cancel()
             with suppress(asyncio.CancelledError):
@@ -125,7 +134,7 @@ class ThriftServer:
         self._hub.peers.close()
         self._hub.constants.close()
         for connection in list(self._connections):
-            connection.end(CLOSING, "the server ends")
+            connection.end(CLOSING, _ENDS)
         # Connections are notified of their end in the next iteration of the event loop.
         await asyncio.sleep(0)
 

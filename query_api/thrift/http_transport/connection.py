@@ -106,6 +106,17 @@ class HttpConnection(asyncio.Protocol):
         self.transport.write(refusal(status, why, keeps_open=False))
         self._close()
 
+    def finish(self, kind: str, why: str) -> None:
+        """Closes the connection once the request under way is answered."""
+        if self._state is _State.ANSWERING and self._response is not None:
+            self.ended, self.why = kind, why
+            self._response.keeps_open = self._keeps_open = False
+        elif self._state is _State.HEAD and not self._request.url:
+            self.ended, self.why = kind, why
+            self._close()
+        else:
+            self.end(kind, why)
+
     def check(self, now: float) -> None:
         """Ends the connection if it makes no progress; called every few seconds."""
         if self.session is not None:
