@@ -199,7 +199,7 @@ def standing(servers: str, url: sa.URL, delay_ms: float, folder: Path) -> Iterat
 
 def made_metastore(url: sa.URL, folder: Path) -> Metastore:
     warehouse = folder.parent / "warehouse"
-    return Metastore(folder, Ports(folder / "ports.json"), Settings(url, warehouse))
+    return Metastore(folder, Ports(folder / "ports.json"), Settings(url, warehouse, optimizes=True))
 
 
 def prewarm(servers: str, topic: str, environment: dict[str, str], folder: Path) -> None:

@@ -138,7 +138,9 @@ class Telling(Metastore):
 def cached_store_s(url: str) -> float:
     """The time that CachedStore logs for its prewarm, which excludes the start of Java."""
     with open_folder() as folder:
-        settings = Settings(sa.make_url(url), folder / "warehouse", cached_store=True)
+        settings = Settings(
+            sa.make_url(url), folder / "warehouse", cached_store=True, optimizes=True
+        )
         log = folder / "log"
         with running(Telling(folder, settings), log):
             while (

@@ -299,7 +299,8 @@ def metastore() -> Iterator[Server]:
     with ExitStack() as stack:
         database = stack.enter_context(postgres.server())
         folder = stack.enter_context(open_folder())
-        settings = Settings(sa.make_url(database.new_database()), folder / "warehouse")
+        url = sa.make_url(database.new_database())
+        settings = Settings(url, folder / "warehouse", optimizes=True)
         service = Metastore(folder / "metastore", Ports(folder / "ports.json"), settings)
         process = stack.enter_context(running_service(service, folder / "log"))
         with hms_client.connect(service.address) as client:

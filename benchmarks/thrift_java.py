@@ -192,7 +192,9 @@ endpoint = partial(thrift.server, module="benchmarks.thrift_java")
 def metastore(url: str, name: str) -> Iterator[Server]:
     with open_folder() as folder:
         cached = name == "CachedStore"
-        settings = Settings(sa.make_url(url), folder / "warehouse", cached_store=cached)
+        settings = Settings(
+            sa.make_url(url), folder / "warehouse", cached_store=cached, optimizes=True
+        )
         service = Metastore(folder / name, Ports(folder / "ports.json"), settings)
         began = perf_counter()
         with running(service, folder / "log") as process:

@@ -20,5 +20,6 @@ def default_data_dir() -> Path:
 
 
 def cache_dir() -> Path:
-    """The folder of jars: METATIDE_CACHE_DIR, or else the user's cache folder."""
+    """The folder of jars and of their classes' archives: METATIDE_CACHE_DIR, or else the user's
+    cache folder."""
     return Path(os.environ.get("METATIDE_CACHE_DIR") or default_cache_dir()).expanduser().absolute()

@@ -384,7 +384,7 @@ class Config(Section, frozen=True):
     ] = msgspec.field(default_factory=default_data_dir)
     cache_dir: Annotated[
         Path,
-        key("The folder for fetched jars.", default="the user's cache folder"),
+        key("The folder for jars and their classes' archives.", default="the user's cache folder"),
     ] = msgspec.field(default_factory=default_cache_dir)
     workers: Annotated[
         int,

@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from hive.errors import InputError
 from metatide.stack import jars
+from metatide.stack.class_archive import class_options
 from metatide.stack.java import find_java
 from metatide.stack.machine import LOOPBACK, MIB, folder_aside
 from metatide.stack.ports import Ports
@@ -74,7 +75,7 @@ class Kafka(Service):
 
     def prepare(self) -> Launch:
         make_folder(self._folder)
-        classes = f"{jars.fetch('kafka')}/*"
+        classes, java = f"{jars.fetch('kafka')}/*", find_java()
         logging_config = self._folder / "log4j2.properties"
         logging_config.write_text(_LOGGING)
         data = self._folder / "data"
@@ -83,14 +84,13 @@ class Kafka(Service):
         config = self._write_config(self._folder / "server.properties", data)
         return Launch(
             (
-                str(find_java()),
+                str(java),
                 *_HEAP,
                 _COMPILER,
                 "-XX:+ExitOnOutOfMemoryError",
                 f"-Dlog4j2.configurationFile={logging_config}",
                 f"-Dkafka.logs.dir={self._folder}",
-                "-cp",
-                classes,
+                *class_options("kafka", java, classes),
                 "kafka.Kafka",
                 str(config),
             )
@@ -114,7 +114,8 @@ class Kafka(Service):
         cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         # A leading hyphen would be read as an option.
         cluster = cluster.replace("-", "A")
-        command = [str(find_java()), _COMPILER, "-cp", classes]
+        java = find_java()
+        command = [str(java), _COMPILER, *class_options("kafka-format", java, classes)]
         command += ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(config)]
         run_tool(command, f"Kafka's storage {data} could not be formatted")
         aside.rename(data)

@@ -17,6 +17,7 @@ from hive.errors import InputError, MachineError
 from hive.reader.login import split_login
 from hive.urls import masked
 from metatide.stack import jars, java_kerberos
+from metatide.stack.class_archive import class_options
 from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
@@ -113,6 +114,9 @@ class Settings:
     properties: Mapping[str, str] = field(default_factory=dict)
     host: str = LOOPBACK
     kerberos: Kerberos | None = None
+    optimizes: bool = False
+    """Whether Java's optimizing compiler works, for what is measured: in the minutes that it takes
+    to pay for itself, it slows down what runs beside it."""
 
 
 def java_21() -> Path:
@@ -180,16 +184,17 @@ class Metastore(Service):
             options = kerberos.java_options
             classes = f"{java_kerberos.classes()}:{classes}"
             (self._folder / "core-site.xml").write_text(_xml(kerberos.core_site))
+        java = self._release.java()
         argv = (
-            str(self._release.java()),
+            str(java),
             *_HEAP,
+            *(() if self._settings.optimizes else ("-XX:TieredStopAtLevel=1",)),
             "-XX:+UseSerialGC",
             "-XX:+ExitOnOutOfMemoryError",
             f"-Dlog4j2.configurationFile={self._folder / 'log4j2.properties'}",
             *opens,
             *options,
-            "-cp",
-            f"{self._folder}:{classes}",
+            *class_options("metastore", java, classes, behind=self._folder),
             f"{_STORE}.HiveMetaStore",
             "-p",
             str(self._port),

@@ -7,6 +7,7 @@ from typing import Final
 
 import httpx
 
+from metatide.stack.class_archive import class_options
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
@@ -63,8 +64,9 @@ class QueryServer(Service):
         write_properties(config, {**common, **self.settings()})
         levels = self.folder / "log.properties"
         write_properties(levels, dict.fromkeys(self.quiet, "WARN"))
+        java = self.java()
         argv = (
-            str(self.java()),
+            str(java),
             *("-Xmx1536m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
             "-XX:+ExitOnOutOfMemoryError",
             "-Djdk.attach.allowAttachSelf=true",
@@ -72,7 +74,7 @@ class QueryServer(Service):
             f"-Dnode.data-dir={make_folder(self.folder / 'data')}",
             f"-Dlog.levels-file={levels}",
             f"-Dconfig={config}",
-            *("-cp", f"{server / 'lib'}/*"),
+            *class_options(self.name, java, f"{server / 'lib'}/*"),
             self.main_class,
         )
         return Launch(argv, {"HADOOP_USER_NAME": "hive"})
