@@ -13,6 +13,7 @@ from hive.thrift.splice import without_mark
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.thrift.types import Struct
+from state.records.actions import subject_of
 from state.records.objects import (
     CONSTRAINTS,
     ColumnStatisticsImage,
@@ -78,7 +79,7 @@ def as_json(event: FeedEvent) -> bytes:
 
 def as_cloud_event(event: FeedEvent, topic_id: str) -> bytes:
     line = _line(event)
-    subjects = {str(name) for action in event.actions if (name := _subject(action)) is not None}
+    subjects = {str(name) for action in event.actions if (name := subject_of(action)) is not None}
     return _encode(
         CloudEvent(
             id=line.position,
@@ -100,15 +101,6 @@ def _line(event: FeedEvent) -> FeedLine:
         [_plain(action) for action in event.actions],
         None if event.after is None else f"{epoch}:{event.after}",
     )
-
-
-def _subject(action: Any) -> TableName | DatabaseName | None:
-    for field in ("table", "database", "name", "db"):
-        value = getattr(action, field, None)
-        name = getattr(value, "name", value)
-        if isinstance(name, TableName | DatabaseName):
-            return name
-    return None
 
 
 def _plain(value: Any) -> Any:

@@ -22,7 +22,7 @@ from state.records import (
     ResetTable,
     decode,
 )
-from state.records.objects import TableImage
+from state.records.actions import subject_of
 from state.records.routing import table_shard
 from state.topic import Topic
 from state.topic.client import topic_bounds
@@ -100,7 +100,7 @@ def touches(record: AnyRecord, table: TableName) -> bool:
     if isinstance(record, ResetTable | Reread):
         return record.table == table
     return isinstance(record, Change) and any(
-        table in (_table_of(action), getattr(action, "old", None)) for action in record.actions
+        table in (subject_of(action), getattr(action, "old", None)) for action in record.actions
     )
 
 
@@ -130,11 +130,6 @@ def as_json(shown: TopicRecord) -> bytes:
             "record": _plain(shown.record),
         }
     )
-
-
-def _table_of(action: Any) -> object:
-    table = getattr(action, "table", None)
-    return table.name if isinstance(table, TableImage) else table
 
 
 def _fields(struct: msgspec.Struct, write: Any) -> str:

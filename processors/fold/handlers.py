@@ -20,7 +20,6 @@ from processors.fold import (
 from processors.fold.working_set import WorkingSet
 from state import records
 from state.records import actions
-from state.records.objects import TableImage
 
 ACTIONS: Final[dict[type, Callable[[WorkingSet, int, Any], None]]] = {
     actions.CreateTable: tables.create,
@@ -75,6 +74,5 @@ def of_cached(work: WorkingSet, action: actions.AnyAction) -> bool:
     """Whether an action is folded under the present lists."""
     if type(action) in OF_NAMES_TOO:
         return True
-    table = getattr(action, "table", None)
-    name = table.name if isinstance(table, TableImage) else table
+    name = actions.subject_of(action)
     return not isinstance(name, TableName) or work.lists.allow(name)

@@ -28,7 +28,7 @@ from state.records import (
     ScopeKind,
     decode,
 )
-from state.records.actions import AbortTxn, AllocateWriteIds, AnyAction, CommitTxn
+from state.records.actions import AbortTxn, AllocateWriteIds, AnyAction, CommitTxn, subject_of
 from state.shard_reader import ShardReader
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
@@ -145,14 +145,10 @@ def _events(row: Any, record: AnyRecord) -> Iterator[Fact]:
 
 def name_of(action: AnyAction) -> TableName:
     """The table or database that an action concerns; parts that it lacks are empty."""
-    for field in ("table", "name", "db", "database"):
-        subject = getattr(action, field, None)
-        subject = getattr(subject, "name", subject)
-        if isinstance(subject, TableName):
-            return subject
-        if isinstance(subject, DatabaseName):
-            return subject.table("")
-    return TableName("", "", "")
+    subject = subject_of(action)
+    if isinstance(subject, DatabaseName):
+        return subject.table("")
+    return subject or TableName("", "", "")
 
 
 class Coldness:

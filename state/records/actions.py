@@ -4,8 +4,10 @@ If a table and the names of its database live in the same shard, an event has on
 actions there, so an interval of event ids is never split.
 """
 
+from collections.abc import Callable
 from enum import IntFlag
-from typing import Final
+from operator import attrgetter
+from typing import Any, Final
 
 import msgspec
 
@@ -274,3 +276,46 @@ AnyAction = (
     | Undecodable
     | Misnamed
 )
+
+_Subject = Callable[[Any], TableName | DatabaseName | None]
+_TABLE: Final[_Subject] = attrgetter("table")
+_TABLE_OF_IMAGE: Final[_Subject] = attrgetter("table.name")
+_DATABASE: Final[_Subject] = attrgetter("db")
+
+
+def _nothing(_: Action) -> None:
+    return None
+
+
+_SUBJECTS: Final[dict[type[Action], _Subject]] = {
+    CreateTable: _TABLE_OF_IMAGE,
+    AlterTable: _TABLE_OF_IMAGE,
+    RenameTable: _TABLE_OF_IMAGE,
+    DropTable: _TABLE,
+    PutPartitions: _TABLE,
+    AlterPartition: _TABLE,
+    DropPartitions: _TABLE,
+    PutTableStatistics: _TABLE,
+    PutPartitionStatistics: _TABLE,
+    DropStatistics: _TABLE,
+    PutConstraints: _TABLE,
+    DropConstraint: _TABLE,
+    AllocateWriteIds: _TABLE,
+    CommitTxn: _nothing,
+    AbortTxn: _nothing,
+    PutDatabase: attrgetter("database.name"),
+    DropDatabase: attrgetter("name"),
+    CreateNames: _DATABASE,
+    PutName: _DATABASE,
+    DropName: _DATABASE,
+    PutFunction: _DATABASE,
+    DropFunction: _DATABASE,
+    Undecodable: _TABLE,
+    Misnamed: _TABLE,
+}
+
+
+def subject_of(action: AnyAction) -> TableName | DatabaseName | None:
+    """The table or database that an action concerns, of a rename the new name; None for
+    transactions and for an event that may concern any table."""
+    return _SUBJECTS[type(action)](action)
