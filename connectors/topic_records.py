@@ -22,7 +22,7 @@ from state.records import (
     ResetTable,
     decode,
 )
-from state.records.actions import subject_of
+from state.records.actions import RenameTable, subject_of
 from state.records.routing import table_shard
 from state.topic import Topic
 from state.topic.client import topic_bounds
@@ -100,7 +100,8 @@ def touches(record: AnyRecord, table: TableName) -> bool:
     if isinstance(record, ResetTable | Reread):
         return record.table == table
     return isinstance(record, Change) and any(
-        table in (subject_of(action), getattr(action, "old", None)) for action in record.actions
+        subject_of(action) == table or (isinstance(action, RenameTable) and action.old == table)
+        for action in record.actions
     )
 
 
