@@ -12,24 +12,13 @@ from state import entries, keys, kv, shard_head, tables
 from state.entries import Entry
 from state.kv import View
 from state.loads import Loads
-from state.records.objects import UNKNOWN_OWNER_TYPE, ConstraintKind
+from state.records.objects import ConstraintKind
 from state.shard_head import ShardHead
+from state.stored_values import constraint_columns, stored_name, stored_statistics
 from state.tables import TableState
 from state.write_id_pages import known_write_ids
 
-
-class _NameData(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The stored form of a name."""
-
-    type: str
-    owner: str | None
-    comment: str | None
-    owner_type: int = UNKNOWN_OWNER_TYPE
-
-
 _decode_loads = msgspec.msgpack.Decoder(Loads).decode
-_decode_columns = msgspec.msgpack.Decoder(tuple[bytes, ...]).decode
-_decode_name = msgspec.msgpack.Decoder(_NameData).decode
 
 
 class ColumnStatistics(NamedTuple):
@@ -135,14 +124,14 @@ class ShardReader:
     def constraints(self, table: TableName) -> Iterator[Constraint]:
         for key, entry in self._live(keys.of_table(keys.CONSTRAINT, table)):
             name = keys.split_texts(key[1:-1])[3]
-            columns = _decode_columns(entry.data)
+            columns = constraint_columns(entry.data)
             yield Constraint(ConstraintKind(key[-1]), name, entry.event, columns)
 
     def names(self, db: DatabaseName) -> Iterator[NameLine]:
         for key, entry in self._live(keys.of_database(keys.NAME, db)):
             name = keys.split_texts(key[1:])[2]
-            data = _decode_name(entry.data)
-            yield NameLine(name, entry.event, data.type, data.owner, data.comment, data.owner_type)
+            line = stored_name(entry.data)
+            yield NameLine(name, entry.event, line.type, line.owner, line.comment, line.owner_type)
 
     def functions(self, db: DatabaseName) -> Iterator[tuple[str, Entry]]:
         for key, entry in self._live(keys.of_database(keys.FUNCTION, db)):
@@ -175,7 +164,5 @@ class ShardReader:
 
 
 def _statistics(engine: str, column: str, entry: Entry) -> ColumnStatistics:
-    last_analyzed = int.from_bytes(entry.data[:8], signed=True)
-    return ColumnStatistics(
-        engine, column, entry.event, entry.write_id, last_analyzed, entry.data[8:]
-    )
+    last_analyzed, data = stored_statistics(entry.data)
+    return ColumnStatistics(engine, column, entry.event, entry.write_id, last_analyzed, data)

@@ -1,20 +1,11 @@
 """Folds constraints of tables."""
 
-import msgspec
-
 from processors.fold.entries import delete_below, put
 from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import note_write
 from state import keys
 from state.records.actions import DropConstraint, PutConstraints
-from state.records.objects import ConstraintImage
-
-_encode = msgspec.msgpack.Encoder().encode
-
-
-def constraint_data(image: ConstraintImage) -> bytes:
-    """The stored form of a constraint: the structs of its columns."""
-    return _encode(image.columns)
+from state.stored_values import constraint_data
 
 
 def put_constraints(work: WorkingSet, event: int, action: PutConstraints) -> None:

@@ -9,18 +9,18 @@ from typing import Any, Final, NamedTuple
 
 from hive.names import DatabaseName, TableName
 from processors.fold import partitions, statistics, tables, truncations
-from processors.fold.constraints import constraint_data
 from processors.fold.deferred_events import take_deferred
 from processors.fold.entries import delete_upto, put_row, sweep
-from processors.fold.names import name_data, note_type
+from processors.fold.names import note_type
 from processors.fold.objects import settle
-from processors.fold.statistics import statistics_data, statistics_guard, statistics_key
+from processors.fold.statistics import statistics_guard, statistics_key
 from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import merge
 from state import keys
 from state.loads import Doubt, EndedLoad, Loads
 from state.records import LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind, actions
 from state.records.objects import WriteIdsImage
+from state.stored_values import constraint_data, name_data, statistics_data
 from state.tables import UNKNOWN_IDS, TableState
 
 DEFERRED: Final[dict[type, Callable[[WorkingSet, TableState, int, Any], None]]] = {

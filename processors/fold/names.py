@@ -1,7 +1,5 @@
 """Folds the names of a database's tables, and its functions, at its home shard."""
 
-import msgspec
-
 from processors.fold.entries import clear, delete, put, reflects
 from processors.fold.working_set import WorkingSet
 from state import entries, keys
@@ -9,13 +7,7 @@ from state.loads import Doubt, Loads
 from state.records import names_scope
 from state.records.actions import CreateNames, DropFunction, DropName, PutFunction, PutName
 from state.records.objects import NameImage
-
-_encode = msgspec.msgpack.Encoder().encode
-
-
-def name_data(image: NameImage) -> bytes:
-    """The stored form of a name; the key holds the name itself."""
-    return _encode((image.type, image.owner, image.comment, image.owner_type))
+from state.stored_values import name_data
 
 
 def note_type(loads: Loads, event: int, image: NameImage) -> None:

@@ -21,9 +21,9 @@ from state.entries import Entry, Mark
 from state.loads import Doubt
 from state.records.actions import DropStatistics, PutPartitionStatistics, PutTableStatistics
 from state.records.objects import INCOMPLETE_FIELDS, ColumnStatisticsImage, fingerprint
+from state.stored_values import ANALYZED_BYTES, statistics_data
 from state.tables import TABLE_ROW, TableState
 
-_ANALYZED_BYTES: Final = 8
 _COLUMN_TYPE: Final = 2
 
 
@@ -39,11 +39,6 @@ def statistics_guard(name: TableName, values: tuple[str, ...] | None) -> bytes:
     if values is None:
         return keys.of_table(keys.TABLE_STATISTICS, name)
     return keys.statistics_of_partition(name, values)
-
-
-def statistics_data(image: ColumnStatisticsImage) -> bytes:
-    """The stored form of one column's statistics: when it was analysed, then its bytes."""
-    return image.last_analyzed.to_bytes(_ANALYZED_BYTES, signed=True) + image.data
 
 
 def put_table_statistics(work: WorkingSet, event: int, action: PutTableStatistics) -> None:
@@ -215,5 +210,5 @@ def _is_whole(
 def _type_of(data: bytes) -> bytes | None:
     """The type of a column; None for bytes that aren't statistics, which the fold accepts too."""
     with suppress(ThriftError):
-        return View(data, _ANALYZED_BYTES).raw(_COLUMN_TYPE)
+        return View(data, ANALYZED_BYTES).raw(_COLUMN_TYPE)
     return None

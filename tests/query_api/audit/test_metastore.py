@@ -23,6 +23,7 @@ from state.records.objects import ConstraintKind
 from state.records.routing import home_shard, table_shard
 from state.store import Identity, MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, STORE_FORMAT
+from state.stored_values import ANALYZED_BYTES
 from state.write_id_pages import PrefixPages
 from tests.query_api.audit.shard_audits import audited, differences
 from tests.query_api.thrift.methods import caches, contents
@@ -186,7 +187,8 @@ def partition_risen(world: World) -> dict[bytes, bytes | None]:
 def figures_changed(world: World) -> dict[bytes, bytes | None]:
     key = keys.partition_statistics(FIGURES, ("3", "us_east"), "hive", "id")
     value = entry(world, FIGURES, key)
-    analyzed, data = entries.data_of(value)[:8], entries.data_of(value)[8:]
+    stored = entries.data_of(value)
+    analyzed, data = stored[:ANALYZED_BYTES], stored[ANALYZED_BYTES:]
     fields: Any = decode(COLUMN_STATISTICS_OBJ, data)
     fields["statsData"]["longStats"]["numNulls"] += 1
     return {key: with_data(value, analyzed + encode(COLUMN_STATISTICS_OBJ, fields))}
