@@ -117,8 +117,8 @@ class CachedObjects:
         return [own for own in values if self.partition(table, own) is not None]
 
     def partition(self, table: TableName, values: Values) -> bytes | None:
-        value = self._of(table).view.get(keys.partition(table, values))
-        return None if value is None or not entries.is_live(value) else entries.data_of(value)
+        value = entries.live(self._of(table).view.get(keys.partition(table, values)))
+        return None if value is None else entries.data_of(value)
 
     def partitions(self, table: TableName, values: Sequence[Values]) -> Iterator[bytes]:
         """Reads partitions that are adjacent in the store in sequence, without seeking each."""

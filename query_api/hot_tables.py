@@ -79,11 +79,12 @@ class HotTables:
         suffix = keys.table_suffix(name)
         state = view.get(keys.TABLE_STATE + suffix)
         table = view.get(keys.TABLE + suffix)
+        row = entries.live(table)
         hot = HotTable(
             commits,
             commit,
             None if state is None else tables.decode(state),
-            entries.decode(table) if table is not None and entries.is_live(table) else None,
+            None if row is None else entries.decode(row),
             suffix,
             _DECODED_FACTOR * len(state or b"") + len(table or b"") + len(suffix),
         )

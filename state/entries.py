@@ -70,6 +70,11 @@ def is_live(value: bytes) -> bool:
     return value[0] != _TOMBSTONE
 
 
+def live(value: bytes | None) -> bytes | None:
+    """The value of an object that exists; None for a missing entry and for a tombstone."""
+    return value if value is not None and value[0] != _TOMBSTONE else None
+
+
 def is_ordered(value: bytes) -> bool:
     """Whether the last writer of an entry had locked its row."""
     return value[0] == Mark.ORDERED

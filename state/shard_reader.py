@@ -150,8 +150,8 @@ class ShardReader:
         return list(islice((key for key, value in scanned if entries.is_live(value)), most))
 
     def _entry(self, key: bytes) -> Entry | None:
-        value = self.view.get(key)
-        return entries.decode(value) if value is not None and entries.is_live(value) else None
+        value = entries.live(self.view.get(key))
+        return None if value is None else entries.decode(value)
 
     def _live(self, prefix: bytes) -> Iterator[tuple[bytes, Entry]]:
         for key, value in kv.scan_prefix(self.view, prefix):

@@ -40,8 +40,8 @@ def put(
 
 def note_order(work: WorkingSet, key: bytes, mark: Mark) -> None:
     """Marks an entry that already reflects an event with whether its writer had locked the row."""
-    value = work.txn.get(key)
-    if value is not None and entries.is_live(value) and value[0] != mark:
+    value = entries.live(work.txn.get(key))
+    if value is not None and value[0] != mark:
         work.txn.put(key, entries.marked(value, mark))
 
 
@@ -71,7 +71,8 @@ def replace(
     if reflected >= event or loads.knows(event):
         note_order(work, key, entry.mark)
         return Replaced.INCLUDED
-    if value is None or not entries.is_live(value):
+    value = entries.live(value)
+    if value is None:
         return Replaced.ABSENT
     if not _follows(entry, value, before):
         delete(work, loads, key, event)

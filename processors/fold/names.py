@@ -44,8 +44,8 @@ def _is_sure(work: WorkingSet, loads: Loads, event: int, action: PutName, data: 
         return True
     if action.before is None:
         return False
-    held = work.txn.get(keys.name(action.db, action.before.table))
-    if held is None or not entries.is_live(held):
+    held = entries.live(work.txn.get(keys.name(action.db, action.before.table)))
+    if held is None:
         return False
     if action.before.table == action.name.table and entries.data_of(held) == data:
         return True

@@ -154,8 +154,8 @@ def _rename_partition(
 def _is_outdated(work: WorkingSet, key: bytes, partition: PartitionImage) -> bool:
     """Whether a newer write id was stored than the one that an alter sent: the metastore keeps the
     stored one if the caller sent no list of write ids."""
-    old = work.txn.get(key)
-    if old is None or not entries.is_live(old):
+    old = entries.live(work.txn.get(key))
+    if old is None:
         return False
     return 0 < partition.write_id < entries.decode(old).write_id
 
@@ -173,8 +173,8 @@ def _entry(event: int, partition: PartitionImage) -> Entry:
 
 def _columns_are(work: WorkingSet, key: bytes, event: int, partition: PartitionImage) -> bool:
     """Whether the partition is known to have had these columns before the event."""
-    old = work.txn.get(key)
-    if old is None or not entries.is_live(old):
+    old = entries.live(work.txn.get(key))
+    if old is None:
         return False
     return entries.event_of(old) >= event or entries.hash_of(old) == partition.columns_hash
 

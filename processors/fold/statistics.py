@@ -56,9 +56,9 @@ def change_table(
     """Applies what new statistics change in the table itself."""
     name = action.table
     key = keys.of_table(keys.TABLE, name)
-    value = work.txn.get(key)
+    value = entries.live(work.txn.get(key))
     entry = before = None
-    if value is not None and entries.is_live(value):
+    if value is not None:
         stored = entries.decode(value)
         entry = _table_with_statistics(stored, event, action)
         before = None if entry is None else fingerprint(stored.data)
@@ -94,8 +94,8 @@ def change_partition(
     """Folds the effect of new statistics on the partition itself."""
     name = action.table
     key = keys.partition(name, action.values)
-    value = work.txn.get(key)
-    if value is None or not entries.is_live(value):
+    value = entries.live(work.txn.get(key))
+    if value is None:
         if state.loads.complete(work.head.floor) and not state.loads.knows(event):
             _doubt_partition(work, name, state, event, action.values)
         return
@@ -197,8 +197,8 @@ def _is_whole(
     values, so the statistics before must be known and must not have set more of them."""
     if not complete:
         return not image.fields
-    value = work.txn.get(key)
-    if value is None or not entries.is_live(value) or entries.event_of(value) >= event:
+    value = entries.live(work.txn.get(key))
+    if value is None or entries.event_of(value) >= event:
         return True
     before = entries.hash_of(value)
     if before & ~image.fields or before & INCOMPLETE_FIELDS:

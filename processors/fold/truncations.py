@@ -34,8 +34,8 @@ def look(work: WorkingSet, name: TableName, state: TableState) -> None:
     truncation, key = state.truncation, keys.of_table(keys.TABLE, name)
     if truncation is None:
         return
-    value = work.txn.get(key)
-    if value is None or not entries.is_live(value):
+    value = entries.live(work.txn.get(key))
+    if value is None:
         return
     if truncation.reads == READS_MAX or _figures(entries.data_of(value)) == truncation.figures:
         state.truncation = None

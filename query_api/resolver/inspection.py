@@ -116,5 +116,4 @@ def _is_absent(reader: ShardReader | None, target: Target) -> bool:
 
 
 def _has(reader: ShardReader | None, key: bytes) -> bool:
-    value: Any = None if reader is None else reader.view.get(key)
-    return value is not None and entries.is_live(value)
+    return reader is not None and entries.live(reader.view.get(key)) is not None
