@@ -52,3 +52,8 @@ def in_one_kind(start: bytes, end: bytes) -> bool:
 def scan_prefix(view: View, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The entries whose keys begin with `prefix`, in order."""
     return view.scan(prefix, after(prefix))
+
+
+def delete_prefix(txn: Transaction, prefix: bytes) -> None:
+    """Deletes the entries whose keys begin with `prefix`."""
+    txn.delete_range(prefix, after(prefix))

@@ -38,8 +38,7 @@ class PrefixPages(PrefixReader):
         self._txn.delete(self._prefix + key)
 
     def delete_prefix(self, prefix: bytes) -> None:
-        start = self._prefix + prefix
-        self._txn.delete_range(start, kv.after(start))
+        kv.delete_prefix(self._txn, self._prefix + prefix)
 
 
 def known_write_ids(view: View, table: TableName) -> WriteIdView:

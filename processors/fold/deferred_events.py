@@ -49,5 +49,5 @@ def take_deferred(work: WorkingSet, name: TableName) -> list[tuple[int, AnyActio
         for action in _decode(value)
     ]
     if events:
-        work.txn.delete_range(prefix, kv.after(prefix))
+        kv.delete_prefix(work.txn, prefix)
     return events

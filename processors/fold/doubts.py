@@ -35,7 +35,7 @@ def _doubt_all_of(
     if work.table(table) is not None:
         work.doubt_table(table, work.touch_table(table), event, doubt)
         forget(work, table, event, reason)
-    key = keys.NAMES_LOADS + keys.texts(table[:2])
+    key = keys.of_database(keys.NAMES_LOADS, table.database)
     names = work.loads.get(key)
     if names is not None:
         names.raise_floor(event, doubt)
@@ -82,7 +82,7 @@ def _forget_all(work: WorkingSet) -> None:
         head.renames_floor = head.applied
     work.forget()
     for kind in keys.KINDS:
-        work.txn.delete_range(kind, kv.after(kind))
+        kv.delete_prefix(work.txn, kind)
 
 
 def _ask_for_all(work: WorkingSet, floor: int) -> None:

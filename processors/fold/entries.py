@@ -134,7 +134,7 @@ def clear(work: WorkingSet, loads: Loads, prefix: bytes, event: int) -> None:
     if loads.knows(event):
         return
     if loads.open is None and not loads.may_include(event):
-        work.txn.delete_range(prefix, kv.after(prefix))
+        kv.delete_prefix(work.txn, prefix)
         return
     for key, value in kv.scan_prefix(work.txn, prefix):
         if entries.event_of(value) < event:

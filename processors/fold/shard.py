@@ -86,7 +86,7 @@ class Fold:
         if record.after > head.applied:
             doubts.break_chain(work, record.after)
             head.applied, head.mark = record.after, 0
-            work.txn.delete_range(keys.PART, kv.after(keys.PART))
+            kv.delete_prefix(work.txn, keys.PART)
         actions = record.actions if record.parts == 1 else self._join(record)
         if actions is None:
             return
@@ -112,5 +112,5 @@ class Fold:
             if stored is None:
                 return None
             earlier += _decode(stored)
-        txn.delete_range(keys.PART, kv.after(keys.PART))
+        kv.delete_prefix(txn, keys.PART)
         return (*earlier, *record.actions)

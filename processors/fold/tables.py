@@ -116,8 +116,7 @@ def forget_table(work: WorkingSet, name: TableName) -> None:
         if loads.open is not None:
             work.close_load(loads)
     for kind in (*keys.OF_TABLE, keys.DEFERRED):
-        prefix = keys.of_table(kind, name)
-        work.txn.delete_range(prefix, kv.after(prefix))
+        kv.delete_prefix(work.txn, keys.of_table(kind, name))
     work.forget_write_ids(name)
     work.forget_table(name)
 

@@ -131,8 +131,7 @@ class WorkingSet:
     def forget_write_ids(self, name: TableName) -> None:
         """Deletes the write ids, here and in the transaction."""
         self._write_ids.pop(name, None)
-        prefix = keys.of_table(keys.WRITE_IDS, name)
-        self.txn.delete_range(prefix, kv.after(prefix))
+        kv.delete_prefix(self.txn, keys.of_table(keys.WRITE_IDS, name))
 
     def touch_loads(self, key: bytes) -> Loads:
         """The loads of a list of names or databases, marked as changed; new ones for an unknown
@@ -171,7 +170,7 @@ class WorkingSet:
         self.head.loads_open -= 1
         if not self.head.loads_open:
             self.head.ended_count = 0
-            self.txn.delete_range(keys.ENDED_TXN, kv.after(keys.ENDED_TXN))
+            kv.delete_prefix(self.txn, keys.ENDED_TXN)
 
     def doubt_table(self, name: TableName, state: TableState, event: int, doubt: Doubt) -> None:
         """Makes a table's rows unknown from this event on."""

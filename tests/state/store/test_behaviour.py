@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from state.kv import Transaction, View, after, scan_prefix
+from state.kv import Transaction, View, after, delete_prefix, scan_prefix
 from state.store import MemoryBudget, MemoryStore, Position, Store
 from tests.state.store.conftest import FAMILIES, IDENTITY, Opener
 
@@ -232,7 +232,7 @@ class Model(RuleBasedStateMachine):
 
     @rule(key=KEYS)
     def delete_prefix(self, key: bytes) -> None:
-        self.transaction.delete_range(key, after(key))
+        delete_prefix(self.transaction, key)
         self.seen = {other: self.seen[other] for other in self.seen if not other.startswith(key)}
 
     @rule()
