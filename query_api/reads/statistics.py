@@ -1,7 +1,7 @@
 """Reads of column statistics and constraints."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from hive.aggregate import Aggregate, aggregate
 from hive.names import partition_name, values_of_names
@@ -13,6 +13,7 @@ from query_api.reads.read import SHORT_MAX, TableRead, existing_table
 from query_api.targets import Target, TargetKind
 
 DEFAULT_ENGINE = "hive"
+A = TypeVar("A")
 
 
 class PartitionFigures(NamedTuple):
@@ -22,37 +23,38 @@ class PartitionFigures(NamedTuple):
     columns: list[ColumnFigures]
 
 
-class GetTableStatistics(TableRead[list[ColumnFigures]], frozen=True):
+class _StatisticsRead(TableRead[A], Generic[A], frozen=True):
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return Target(TargetKind.TABLE, self.table), Target(TargetKind.STATISTICS, self.table)
+
+
+class _PartitionsRead(_StatisticsRead[A], Generic[A], frozen=True):
+    partitions: tuple[str, ...]
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.partitions) > SHORT_MAX
+
+
+class GetTableStatistics(_StatisticsRead[list[ColumnFigures]], frozen=True):
     """The statistics of a table's columns; of all columns if none is named."""
 
     columns: tuple[str, ...] = ()
     engine: str = DEFAULT_ENGINE
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        return Target(TargetKind.TABLE, self.table), Target(TargetKind.STATISTICS, self.table)
 
     def answer(self, objects: Objects) -> list[ColumnFigures]:
         existing_table(objects, self.table)
         return _chosen(objects.table_statistics(self.table), self.columns, self.engine)
 
 
-class GetPartitionStatistics(TableRead[list[PartitionFigures]], frozen=True):
+class GetPartitionStatistics(_PartitionsRead[list[PartitionFigures]], frozen=True):
     """The column statistics of partitions by their stored names; those without any are left
     out.
     """
 
-    partitions: tuple[str, ...]
     columns: tuple[str, ...] = ()
     engine: str = DEFAULT_ENGINE
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        return Target(TargetKind.TABLE, self.table), Target(TargetKind.STATISTICS, self.table)
-
-    @property
-    def is_long(self) -> bool:
-        return len(self.partitions) > SHORT_MAX
 
     def answer(self, objects: Objects) -> list[PartitionFigures]:
         keys = TableView(existing_table(objects, self.table)).partition_keys
@@ -65,20 +67,11 @@ class GetPartitionStatistics(TableRead[list[PartitionFigures]], frozen=True):
         return sorted(partitions, key=lambda partition: partition.name)
 
 
-class AggregateStatistics(TableRead[dict[str, Aggregate]], frozen=True):
+class AggregateStatistics(_PartitionsRead[dict[str, Aggregate]], frozen=True):
     """The statistics of columns, aggregated over several partitions by their stored names."""
 
-    partitions: tuple[str, ...]
     columns: tuple[str, ...]
     engine: str = DEFAULT_ENGINE
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        return Target(TargetKind.TABLE, self.table), Target(TargetKind.STATISTICS, self.table)
-
-    @property
-    def is_long(self) -> bool:
-        return len(self.partitions) > SHORT_MAX
 
     def answer(self, objects: Objects) -> dict[str, Aggregate]:
         keys = TableView(existing_table(objects, self.table)).partition_keys

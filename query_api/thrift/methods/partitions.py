@@ -25,7 +25,7 @@ from query_api.objects import Objects, Values
 from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions
 from query_api.reads.partitions import Wanted
 from query_api.reads.read import SHORT_MAX, Group
-from query_api.targets import Target, TargetKind
+from query_api.targets import TargetKind
 from query_api.thrift.call import Unable
 from query_api.thrift.methods.capabilities import partitions_lack_buckets
 from query_api.thrift.methods.grouping import grouped
@@ -33,7 +33,7 @@ from query_api.thrift.methods.outcome import Items, Outcome, structs, texts
 from query_api.thrift.methods.statistics import chosen, described
 from query_api.thrift.methods.statistics_compliance import columns_with_statistics
 from query_api.thrift.methods.table_facts import TableFacts, facts
-from query_api.thrift.methods.table_method import TableMethod
+from query_api.thrift.methods.table_method import StatisticsOnRequest
 
 _WHOLE_MAX: Final = 1000
 """Longer lists of partitions are streamed."""
@@ -49,7 +49,7 @@ class Of(Enum):
     """Whole partitions, in groups that share a storage descriptor."""
 
 
-class Partitions(TableMethod, frozen=True, kw_only=True):
+class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
     """Partitions in the order of their names."""
 
     needs: ClassVar[tuple[TargetKind, ...]] = (TargetKind.PARTITIONS,)
@@ -65,21 +65,10 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
     """Whether privileges are requested. Partitions have privileges only if the table says so."""
     without_columns: bool = False
     capabilities: tuple[str, ...] = ()
-    engine: str | None = None
-    """The engine whose column statistics are returned with each partition."""
     is_ordered: bool = True
     """Whether the metastore returns the partitions in a defined order."""
     collation: Collation = BY_BYTES
     """The collation of the metastore's database."""
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        targets = super().targets
-        return (
-            targets
-            if self.engine is None
-            else (*targets, Target(TargetKind.STATISTICS, self.table))
-        )
 
     @property
     def group(self) -> Group | None:

@@ -78,15 +78,24 @@ class TableStatistics(_Statistics, frozen=True, kw_only=True):
         return complies(decode(TABLE, table)["parameters"], view.write_id, self.snapshot)
 
 
-class PartitionStatistics(_Statistics, frozen=True, kw_only=True):
-    """The column statistics of partitions by their names; partitions without any are left out."""
-
+class _OfPartitions(_Statistics, frozen=True, kw_only=True):
     names: tuple[str, ...]
-    with_description: bool = False
 
     @property
     def is_long(self) -> bool:
         return len(self.names) > SHORT_MAX
+
+    def _complies(self, objects: Objects, values: Values) -> bool:
+        if self.snapshot is None:
+            return True
+        data = objects.partition(self.table, values)
+        return data is not None and _complies(data, self.snapshot)
+
+
+class PartitionStatistics(_OfPartitions, frozen=True, kw_only=True):
+    """The column statistics of partitions by their names; partitions without any are left out."""
+
+    with_description: bool = False
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         of_partitions = self._found(objects, facts(table).keys)
@@ -108,21 +117,9 @@ class PartitionStatistics(_Statistics, frozen=True, kw_only=True):
                 of_partitions.append((by_values[values], columns))
         return of_partitions
 
-    def _complies(self, objects: Objects, values: Values) -> bool:
-        if self.snapshot is None:
-            return True
-        data = objects.partition(self.table, values)
-        return data is not None and _complies(data, self.snapshot)
 
-
-class Aggregate(_Statistics, frozen=True, kw_only=True):
+class Aggregate(_OfPartitions, frozen=True, kw_only=True):
     """Column statistics aggregated over several partitions, if each of them has all columns."""
-
-    names: tuple[str, ...]
-
-    @property
-    def is_long(self) -> bool:
-        return len(self.names) > SHORT_MAX
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         if not self.names or not self.columns:
@@ -140,12 +137,6 @@ class Aggregate(_Statistics, frozen=True, kw_only=True):
         if not all(merged):
             return Unable.FORM
         return _aggregated(merged, len(self.names))
-
-    def _complies(self, objects: Objects, values: Values) -> bool:
-        if self.snapshot is None:
-            return True
-        data = objects.partition(self.table, values)
-        return data is not None and _complies(data, self.snapshot)
 
 
 def get_table_statistics_req(arguments: Arguments) -> Understood:

@@ -55,3 +55,19 @@ class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
     @abstractmethod
     def of(self, table: bytes, objects: Objects) -> Outcome:
         """The answer from an existing table."""
+
+
+class StatisticsOnRequest(TableMethod, frozen=True, kw_only=True):
+    """A read that returns column statistics with each object, if the caller wants them."""
+
+    engine: str | None = None
+    """The engine whose statistics are returned."""
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        targets = super().targets
+        return (
+            targets
+            if self.engine is None
+            else (*targets, Target(TargetKind.STATISTICS, self.table))
+        )

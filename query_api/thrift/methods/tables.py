@@ -27,7 +27,7 @@ from query_api.thrift.methods.request import (
 from query_api.thrift.methods.statistics import chosen, described
 from query_api.thrift.methods.statistics_compliance import columns_with_statistics, complies
 from query_api.thrift.methods.table_facts import TableFacts, facts, is_remote
-from query_api.thrift.methods.table_method import TableMethod
+from query_api.thrift.methods.table_method import StatisticsOnRequest
 
 TABLES_MAX: Final = 1_000
 """Calls for more tables go to the metastore, because judging each table delays other calls."""
@@ -35,23 +35,12 @@ _INSERT_ONLY = 2
 _MATERIALIZED = "MATERIALIZED_VIEW"
 
 
-class GetTable(TableMethod, frozen=True, kw_only=True):
+class GetTable(StatisticsOnRequest, frozen=True, kw_only=True):
     """One table as the caller sees it."""
 
     capabilities: tuple[str, ...] = ()
     knows_insert_only: bool = False
     snapshot: WriteIdList | None = None
-    engine: str | None = None
-    """The engine whose column statistics are returned with the table."""
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        targets = super().targets
-        return (
-            targets
-            if self.engine is None
-            else (*targets, Target(TargetKind.STATISTICS, self.table))
-        )
 
     @property
     def group(self) -> Group | None:
