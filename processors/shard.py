@@ -158,10 +158,7 @@ class Shard:
 
     async def complete_up_to(self, epoch: int, event: int, timeout_s: float) -> bool:
         """Waits until every event up to this one is applied; False when that takes too long."""
-        position = self.position
-        if (position.epoch, position.applied) >= (epoch, event):
-            return position.epoch == epoch
-        return await self._waiters.wait(epoch, event, timeout_s)
+        return await self._waiters.complete_up_to(self.position, epoch, event, timeout_s)
 
     def offer(self, records: Sequence[Record]) -> None:
         """Takes the next live records."""

@@ -14,8 +14,13 @@ class Waiters:
         self._heap: list[tuple[int, int, int, asyncio.Future[bool]]] = []
         self._numbers = count()
 
-    async def wait(self, epoch: int, event: int, timeout_s: float) -> bool:
-        """Whether that event is applied in time; False if another epoch begins meanwhile."""
+    async def complete_up_to(
+        self, position: Position, epoch: int, event: int, timeout_s: float
+    ) -> bool:
+        """Whether that event is applied at the present position, or will be in time; False if
+        another epoch has begun or begins meanwhile."""
+        if (position.epoch, position.applied) >= (epoch, event):
+            return position.epoch == epoch
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         heappush(self._heap, (epoch, event, next(self._numbers), future))
         try:

@@ -48,10 +48,7 @@ class ImagedShard:
 
     async def complete_up_to(self, epoch: int, event: int, timeout_s: float) -> bool:
         """Waits for an image that is complete up to this event."""
-        position = self.position
-        if (position.epoch, position.applied) >= (epoch, event):
-            return position.epoch == epoch
-        return await self._waiters.wait(epoch, event, timeout_s)
+        return await self._waiters.complete_up_to(self.position, epoch, event, timeout_s)
 
     def move_on(self, store: ReadOnlyStore) -> None:
         """Makes the next reads use this image."""
