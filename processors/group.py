@@ -13,6 +13,7 @@ from faust.types import TP
 from mode import Seconds
 from msgspec import Struct
 
+from processors.back_off import BackOff
 from processors.credentials import consumer_settings, credentials
 from processors.faust_transport import Transport
 from processors.member import Member
@@ -24,7 +25,6 @@ from state.topic.settings import RECORD_BYTES_MAX
 FETCH_RECORDS_MAX: Final = 500
 # Members learn from a heartbeat that they must rejoin, and the group waits for the last of them.
 HEARTBEAT_S: Final = 0.5
-BACK_OFF_FIRST_S: Final = 0.25
 BACK_OFF_MAX_S: Final = 10.0
 PROVEN_S: Final = 30.0
 COMMIT_EVERY_S: Final = 1.0
@@ -86,7 +86,7 @@ class Group:
 
     async def run(self) -> None:
         """Runs until it is cancelled."""
-        back_off_s = BACK_OFF_FIRST_S
+        back_off = BackOff(max_s=BACK_OFF_MAX_S, proven_s=PROVEN_S)
         loop = asyncio.get_running_loop()
         while True:
             began = loop.time()
@@ -102,10 +102,7 @@ class Group:
                 self._app = None
                 self._unsettled()
                 await self._stop(app)
-            if loop.time() - began > PROVEN_S:
-                back_off_s = BACK_OFF_FIRST_S
-            await asyncio.sleep(back_off_s)
-            back_off_s = min(2 * back_off_s, BACK_OFF_MAX_S)
+            await back_off.wait(loop.time() - began)
 
     async def follow(self, shard: int, offset: int) -> bool:
         """Moves the consumer of a shard to an offset; False when that isn't possible now."""

@@ -22,6 +22,7 @@ from hive.errors import (
     UnreadableRecordError,
 )
 from processors.applier import Applier
+from processors.back_off import BackOff
 from processors.bulk_replay import Bulk
 from processors.directory import WorkerDirectory
 from processors.limits import Limits
@@ -40,7 +41,6 @@ from state.topic import Topic
 SLICE_S: Final = 0.005
 ARRIVED_RECORDS_MAX: Final = 20_000
 ARRIVED_BYTES_MAX: Final = 32 << 20
-BACK_OFF_FIRST_S: Final = 0.25
 BACK_OFF_MAX_S: Final = 30.0
 RETRY_S: Final = 0.1
 SKIP_LOOK_S: Final = 0.5
@@ -196,7 +196,7 @@ class Shard:
 
     async def run(self) -> None:
         """Runs until it is cancelled, then closes the store."""
-        back_off_s = BACK_OFF_FIRST_S
+        back_off = BackOff(max_s=BACK_OFF_MAX_S, proven_s=BACK_OFF_MAX_S)
         while True:
             began = time.monotonic()
             try:
@@ -211,10 +211,7 @@ class Shard:
                 self._fail(error)
             finally:
                 await self._close()
-            if time.monotonic() - began > BACK_OFF_MAX_S:
-                back_off_s = BACK_OFF_FIRST_S
-            await asyncio.sleep(back_off_s)
-            back_off_s = min(2 * back_off_s, BACK_OFF_MAX_S)
+            await back_off.wait(time.monotonic() - began)
 
     async def flush(self) -> None:
         """Makes all events durable, and all but the last few of the other records. A store that
