@@ -26,7 +26,7 @@ class ShardStatus(Struct, frozen=True):
     offset: int
     lag_records: int
     lag_ms: int
-    """The milliseconds until the last record became readable."""
+    """The milliseconds until the oldest record of the last live batch became readable."""
     image_age_s: float | None
     unreadable: UnreadableRecord | None = None
 
