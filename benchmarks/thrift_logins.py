@@ -27,8 +27,9 @@ import uvloop
 from benchmarks.load import cpu_s
 from metatide.config import load
 from metatide.stack.machine import LOOPBACK
+from metatide.worker.certificates import server_tls
 from metatide.worker.logins import mechanisms
-from metatide.worker.thrift import server_tls, thrift_settings
+from metatide.worker.thrift import thrift_settings
 from query_api.backend import Backend
 from query_api.latest.latest_log import LatestLog
 from query_api.thrift.sasl.negotiation import Status
@@ -105,7 +106,7 @@ def serve() -> None:
 
 async def _serve() -> None:
     thrift = load().config.thrift
-    tls = server_tls(thrift)
+    tls = server_tls("thrift", thrift)
     logins = mechanisms(thrift, HOST, lambda _: _STORED)
     settings = thrift_settings(thrift, tls, logins)
     methods = ScriptedMethods(get_table=lambda _: answer("x" * REPLY_BYTES))

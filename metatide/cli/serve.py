@@ -21,7 +21,7 @@ from metatide.stack.running import completed, database_url
 from metatide.topic import await_ticket, find_topic
 from metatide.worker.epoch_watch import EpochWatch
 from metatide.worker.from_images import ImagedShard, ImagedShards
-from metatide.worker.shards import open_primary, read_settings, tls
+from metatide.worker.read_settings import open_primary, read_settings, tls
 from processors.directory import WorkerDirectory
 from processors.freed_memory import limit_freed_memory
 from processors.metrics import Metrics

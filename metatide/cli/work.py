@@ -21,7 +21,7 @@ from metatide.stack.machine import free_port, require_port
 from metatide.stack.running import completed, missing
 from metatide.tracing import traced
 from metatide.worker.application import worker_application
-from metatide.worker.shards import tls
+from metatide.worker.read_settings import tls
 from processors.directory import worker_path
 from processors.freed_memory import limit_freed_memory
 from processors.limits import Allowed

@@ -17,15 +17,15 @@ from metatide.config import Config
 from metatide.worker.epoch_watch import EpochWatch
 from metatide.worker.operations import THRIFT, WORKER
 from metatide.worker.operators import Operators
-from metatide.worker.reporter import PROBE_PATIENCE_S, Reporter, health_watch
-from metatide.worker.shards import (
-    WorkerShards,
+from metatide.worker.read_settings import (
     open_primary,
     own_names,
     partners_of,
     read_settings,
     tokens_of,
 )
+from metatide.worker.reporter import PROBE_PATIENCE_S, Reporter, health_watch
+from metatide.worker.shards import WorkerShards
 from metatide.worker.thrift import Endpoint
 from metatide.worker.thrift_part import thrift_part
 from processors.worker import Worker

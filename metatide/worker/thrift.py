@@ -19,6 +19,7 @@ from metatide.config import Config
 from metatide.config.thrift import Thrift
 from metatide.metastores import require_proof, upstream_settings
 from metatide.stack.java import find_java
+from metatide.worker.certificates import server_tls
 from metatide.worker.guard import guard_of
 from metatide.worker.logins import http_settings, mechanisms
 from metatide.worker.shards import WorkerShards
@@ -78,7 +79,7 @@ class Endpoint:
         self._upstream = upstream_settings(config.upstream, config.worker.advertised_host)
         self._untold = list(self._upstream.addresses)
         self._asking: list[asyncio.Task[None]] = []
-        tls = server_tls(thrift)
+        tls = server_tls("thrift", thrift)
         logins = mechanisms(
             thrift, config.worker.advertised_host, primary.delegation_token, self._upstream
         )
@@ -238,19 +239,3 @@ class _Owners:
         except msgspec.DecodeError as error:
             log.warning("a worker doesn't tell its Thrift port", url=url, error=str(error))
             return None
-
-
-def server_tls(thrift: Thrift) -> ssl.SSLContext | None:
-    if thrift.tls_certificate is None and thrift.tls_key is None:
-        return None
-    if thrift.tls_certificate is None or thrift.tls_key is None:
-        raise InputError("thrift.tls_certificate and thrift.tls_key go together: give both")
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    try:
-        context.load_cert_chain(thrift.tls_certificate, thrift.tls_key)
-    except OSError as error:
-        raise InputError(
-            f"thrift.tls_certificate {thrift.tls_certificate} and thrift.tls_key "
-            f"{thrift.tls_key} can't be used: {error}"
-        ) from error
-    return context

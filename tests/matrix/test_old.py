@@ -11,7 +11,7 @@ from hive.errors import InputError
 from metatide.config import load as load_config
 from metatide.doctor import Status, Target, database
 from metatide.stack.database import make_engine
-from metatide.worker.shards import open_primary, read_settings
+from metatide.worker.read_settings import open_primary, read_settings
 from tests.support import hms_objects as objects
 from tests.support import matrix
 from tests.support.metastore import Instances

@@ -11,7 +11,7 @@ from metatide.advertised import joined, reachable, worker_host
 from metatide.cli.work import _settings
 from metatide.config import Config, load
 from metatide.members import members
-from metatide.worker.shards import own_names
+from metatide.worker.read_settings import own_names
 from tests.connectors.connector_runs import new_topic
 from tests.support.workers import WorkerProcess, workers
 

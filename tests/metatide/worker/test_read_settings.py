@@ -13,7 +13,7 @@ from hive.schema import Version, create, metadata
 from metatide.config import load
 from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
-from metatide.worker.shards import open_primary, read_settings, tls
+from metatide.worker.read_settings import open_primary, read_settings, tls
 from query_api.http import Settings
 from query_api.reads import GetTable, ListDatabases
 from query_api.requirement import Consistency

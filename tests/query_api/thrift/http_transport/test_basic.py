@@ -15,8 +15,9 @@ from metatide.config import load
 from metatide.config.thrift import Thrift
 from metatide.config.values import ThriftUrl
 from metatide.stack.machine import free_port
+from metatide.worker.certificates import server_tls
 from metatide.worker.logins import mechanisms
-from metatide.worker.thrift import server_tls, thrift_settings
+from metatide.worker.thrift import thrift_settings
 from query_api.thrift.client_identity import SET_UGI
 from query_api.thrift.http_transport import basic as basic_scheme
 from query_api.thrift.http_transport.basic import Basic
@@ -72,7 +73,9 @@ class Place(NamedTuple):
 
     def settings(self, **more: str) -> ThriftSettings:
         thrift = self.thrift(**more)
-        return thrift_settings(thrift, server_tls(thrift), mechanisms(thrift, None, no_token))
+        return thrift_settings(
+            thrift, server_tls("thrift", thrift), mechanisms(thrift, None, no_token)
+        )
 
     @property
     def trusted(self) -> ssl.SSLContext:

@@ -14,7 +14,8 @@ from py4j.protocol import Py4JJavaError
 
 from metatide.config import load
 from metatide.config.values import ThriftUrl
-from metatide.worker.thrift import server_tls, thrift_settings
+from metatide.worker.certificates import server_tls
+from metatide.worker.thrift import thrift_settings
 from query_api.thrift.client_identity import SET_UGI
 from query_api.thrift.http_transport import key_set
 from query_api.thrift.http_transport.bearer import SKEW_S
@@ -68,7 +69,7 @@ class Place(NamedTuple):
         }
         environ = {f"METATIDE_THRIFT_{name}": value for name, value in environment.items()}
         thrift = load(environ=environ).config.thrift
-        return thrift_settings(thrift, server_tls(thrift))
+        return thrift_settings(thrift, server_tls("thrift", thrift))
 
     @property
     def trusted(self) -> ssl.SSLContext:

@@ -13,8 +13,9 @@ import pytest
 
 from hive.errors import InputError
 from metatide.config import load
+from metatide.worker.certificates import server_tls
 from metatide.worker.logins import mechanisms
-from metatide.worker.thrift import server_tls, thrift_settings
+from metatide.worker.thrift import thrift_settings
 from query_api.thrift.client_identity import SET_UGI
 from query_api.thrift.settings import ThriftSettings
 from tests.query_api.thrift.http_transport.clients import PATH, Answer, call, serving_http
@@ -61,7 +62,9 @@ class Realm(NamedTuple):
         }
         environ = {f"METATIDE_THRIFT_{name}": value for name, value in environment.items()}
         thrift = load(environ=environ).config.thrift
-        return thrift_settings(thrift, server_tls(thrift), mechanisms(thrift, HOST, no_token))
+        return thrift_settings(
+            thrift, server_tls("thrift", thrift), mechanisms(thrift, HOST, no_token)
+        )
 
     @property
     def trusted(self) -> ssl.SSLContext:

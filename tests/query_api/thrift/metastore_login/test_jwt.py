@@ -16,8 +16,9 @@ from metatide.config.values import ThriftUrl
 from metatide.doctor import Finding, Status, examine, find_target
 from metatide.doctor.checks import CHECKS
 from metatide.metastores import require_proof, upstream_settings
+from metatide.worker.certificates import server_tls
 from metatide.worker.logins import mechanisms
-from metatide.worker.thrift import server_tls, thrift_settings
+from metatide.worker.thrift import thrift_settings
 from query_api.thrift.client_identity import SET_UGI
 from query_api.thrift.metastore_facts import ask_for_facts
 from query_api.thrift.upstream import Introduction, Upstreams
@@ -80,7 +81,7 @@ class Site(NamedTuple):
         config = self.config(**more)
         thrift = config.thrift
         logins = mechanisms(thrift, None, no_token)
-        settings = thrift_settings(thrift, server_tls(thrift), logins)
+        settings = thrift_settings(thrift, server_tls("thrift", thrift), logins)
         return serving_http(settings=settings, upstream=upstream_settings(config.upstream, None))
 
     @property

@@ -12,8 +12,9 @@ import pytest
 
 from hive.errors import InputError
 from metatide.config import load
+from metatide.worker.certificates import server_tls
 from metatide.worker.logins import mechanisms
-from metatide.worker.thrift import server_tls, thrift_settings
+from metatide.worker.thrift import thrift_settings
 from query_api.thrift.sasl import password_function
 from query_api.thrift.sasl.negotiation import Status
 from query_api.thrift.sasl.password_function import CHECKS_MAX, PasswordFunction
@@ -73,7 +74,9 @@ class Place(NamedTuple):
         }
         environ = {f"METATIDE_THRIFT_{name}": text for name, text in environment.items()}
         thrift = load(environ=environ).config.thrift
-        return thrift_settings(thrift, server_tls(thrift), mechanisms(thrift, None, no_token))
+        return thrift_settings(
+            thrift, server_tls("thrift", thrift), mechanisms(thrift, None, no_token)
+        )
 
     @property
     def trusted(self) -> ssl.SSLContext:

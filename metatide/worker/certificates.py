@@ -1,0 +1,25 @@
+"""The certificates of a worker's servers."""
+
+import ssl
+
+from hive.errors import InputError
+from metatide.config.schema import Reads
+from metatide.config.thrift import Thrift
+
+
+def server_tls(name: str, section: Reads | Thrift) -> ssl.SSLContext | None:
+    """The TLS of the server that this section of the configuration describes; None without a
+    certificate. Raises InputError if it doesn't fit its key."""
+    certificate, key = section.tls_certificate, section.tls_key
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        raise InputError(f"{name}.tls_certificate and {name}.tls_key go together: give both")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(certificate, key)
+    except OSError as error:
+        raise InputError(
+            f"{name}.tls_certificate {certificate} and {name}.tls_key {key} can't be used: {error}"
+        ) from error
+    return context

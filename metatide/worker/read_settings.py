@@ -1,0 +1,143 @@
+"""What the configuration says about reads: their settings, callers, partners and database."""
+
+import socket
+import ssl
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from hive.errors import InputError, MachineError, MetatideError
+from hive.listener import MAKE_TRANSACTIONAL
+from metatide.advertised import worker_host
+from metatide.config import Config
+from metatide.doctor import Status, find_target
+from metatide.doctor.metastore import listener
+from metatide.doctor.target import needs_workers_secret
+from metatide.worker.certificates import server_tls
+from query_api.database import Primary
+from query_api.http import Settings, Tls
+from query_api.http.access import OPEN, FileTokens, Tokens
+from query_api.partners import Partners, SecretFile
+from query_api.requirement import Consistency, Defaults
+
+_NOT_TRANSACTIONAL = (
+    "the metastore's listener isn't transactional, so that nobody can tell which event is the "
+    f"last: {MAKE_TRANSACTIONAL}"
+)
+
+log = structlog.get_logger(__name__)
+
+
+def open_primary(config: Config) -> Primary | None:
+    """The database that answers what the cache can't; None if none is configured."""
+    url = config.database.full_url
+    if url is None:
+        return None
+    return Primary(
+        url,
+        connections=config.database.connections,
+        statement_timeout_ms=config.database.statement_timeout_s * 1000,
+    )
+
+
+def read_settings(config: Config, primary: Primary, address: str = "") -> Settings:
+    """The settings of reads. Raises an error if they contradict each other or the metastore.
+
+    `address` is the one by which other workers ask this one.
+    """
+    _refuse_release(primary)
+    reads = config.reads
+    pairs = () if reads.tables is None else reads.tables.pairs
+    defaults = Defaults(
+        Consistency(reads.consistency),
+        tuple((pattern, Consistency(consistency)) for pattern, consistency in pairs),
+        Consistency(reads.floor),
+        _NOT_TRANSACTIONAL if _is_not_transactional(config, primary) else None,
+        reads.max_age_ms,
+    )
+    return Settings(
+        defaults,
+        tokens_of(config),
+        own_names(config),
+        hooks_guard_reads=config.thrift.guards_reads,
+        trusted=_trusted(config),
+        partners=partners_of(config, address),
+    )
+
+
+def partners_of(config: Config, address: str) -> Partners:
+    """The other workers."""
+    path = config.worker.secret_file
+    needs_secret = needs_workers_secret(config)
+    if path is None and needs_secret:
+        log.warning(
+            "worker.secret_file isn't set: this worker doesn't ask others, and the database "
+            "answers for what they hold"
+        )
+    try:
+        secret = None if path is None else SecretFile(path)
+    except OSError as error:
+        raise InputError(f"worker.secret_file: {path} can't be read: {error.strerror}") from error
+    return Partners(secret, address, needs_secret=needs_secret)
+
+
+def own_names(config: Config) -> frozenset[str]:
+    """The names of this machine's servers, for requests in browsers."""
+    hosts = config.reads.hosts
+    own = {config.worker.host, worker_host(config), config.http.host, socket.gethostname()}
+    return frozenset(own | set(() if hosts is None else hosts.names))
+
+
+def tokens_of(config: Config) -> Tokens:
+    """The tokens of callers."""
+    path = config.reads.tokens_path
+    try:
+        return OPEN if path is None else FileTokens(path)
+    except OSError as error:
+        raise InputError(f"reads.tokens_path: {path} can't be read: {error.strerror}") from error
+
+
+def tls(config: Config) -> Tls | None:
+    """The files of the server's certificate, after checking that it fits its key."""
+    reads = config.reads
+    if server_tls("reads", reads) is None:
+        return None
+    assert reads.tls_certificate is not None
+    assert reads.tls_key is not None
+    return Tls(reads.tls_certificate, reads.tls_key)
+
+
+def _trusted(config: Config) -> ssl.SSLContext | None:
+    if config.reads.tls_ca is None:
+        return None
+    try:
+        return ssl.create_default_context(cafile=config.reads.tls_ca)
+    except OSError as error:
+        raise InputError(f"reads.tls_ca: {config.reads.tls_ca} can't be used: {error}") from error
+
+
+def _refuse_release(primary: Primary) -> None:
+    """Raises InputError if the metastore's release is too old for the cache. The release isn't
+    known while the database is down.
+    """
+    try:
+        primary.require_release()
+    except (SQLAlchemyError, MachineError) as error:
+        log.info("can't determine the metastore's release", error=str(error).splitlines()[0])
+
+
+def _is_not_transactional(config: Config, primary: Primary) -> bool:
+    """Whether the metastore's settings or its database prove that the listener isn't
+    transactional.
+    """
+    target = find_target(config)
+    if target.upstream is not None:
+        try:
+            return listener(target).status is Status.FAILED
+        except MachineError as error:
+            log.info("can't determine the metastore's listener", error=str(error))
+    try:
+        return primary.has_unlogged_transactions()
+    except (SQLAlchemyError, MetatideError) as error:
+        log.info("can't read the notification log", error=str(error).splitlines()[0])
+        return False
