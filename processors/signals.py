@@ -236,7 +236,7 @@ class Signals:
     def _send(self, ask: Ask) -> None:
         try:
             self._producer.produce(
-                self._name, encode_signal(ask), signal_key(ask), on_delivery=_told
+                self._name, encode_signal(ask), signal_key(ask), on_delivery=_log_undelivered
             )
         except (BufferError, KafkaException) as error:
             log.warning("a load can't be requested", scope=str(ask.scope)[:200], why=str(error))
@@ -308,6 +308,6 @@ def _named(ask: Ask, reader: ShardReader) -> Ask:
     return Ask(ask.epoch, ask.scope, floor, objects)
 
 
-def _told(error: object, _: object) -> None:
+def _log_undelivered(error: object, _: object) -> None:
     if error is not None:
         log.warning("a request for a load wasn't sent", why=str(error))

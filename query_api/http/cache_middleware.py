@@ -73,11 +73,11 @@ class CacheMiddleware:
         if not kept.may_wait:
             return None
         state = scope.setdefault("state", {})
-        if "told" in state:
-            latest: LatestLog | None = state["told"]
+        if "latest_read" in state:
+            latest: LatestLog | None = state["latest_read"]
         else:
             latest = await self._after_now(self._kept.log_from(kept))
         if latest is None or self._kept.get(key) is not kept or not kept.confirm(latest):
-            state["told"] = latest
+            state["latest_read"] = latest
             return None
         return latest

@@ -271,7 +271,7 @@ class ReadProtocol(HttpToolsProtocol):
         if latest is not None and is_kept and short.kept.confirm(latest):
             self._write(short, _position(short, latest))
         else:
-            self._receive(data, told=latest)
+            self._receive(data, latest_read=latest)
         if self._is_ending:
             super().shutdown()
             return

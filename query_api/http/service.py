@@ -143,7 +143,7 @@ class Service:
             answer = await self._parts.answer(read, requirement)
         if answer is None:
             asked_for = Rendered(read, endpoint.encode) if lines is None else read
-            latest = scope.get("state", {}).get("told")
+            latest = scope.get("state", {}).get("latest_read")
             answer = await self._resolver.answer(asked_for, requirement, latest)
         self.metrics.answered(
             answer.source, answer.reason, type(read).__name__, perf_counter() - start

@@ -16,7 +16,7 @@ from query_api.thrift.client_identity import (
 )
 from query_api.thrift.connection import Connection
 from query_api.thrift.constants import CONSTANT_METHODS
-from query_api.thrift.forward import FORWARDED, REFUSED, call_of, reply, told
+from query_api.thrift.forward import FORWARDED, REFUSED, answer_fields, call_of, reply
 from query_api.thrift.hub import Hub
 from query_api.thrift.own_writes import OwnWrites
 from query_api.thrift.relay import ClientRelay
@@ -250,7 +250,7 @@ class Dispatch:
         else:
             result = await whole(answer.result, self._connection.count)
             names, is_guarded = self._hub.database.history.former_names, self._hub.guard.is_on
-            fields = told(answer, result, names, is_guarded=is_guarded)
+            fields = answer_fields(answer, result, names, is_guarded=is_guarded)
             self._connection.write(reply(message, fields, partners, nonce))
             self._replies.answered(message.method, answer.source, answer.reason)
 

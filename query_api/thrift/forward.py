@@ -56,14 +56,14 @@ _OF_PROOF: Final = frozenset(("time_s", "nonce", "proof"))
 log = structlog.get_logger(__name__)
 
 
-class Asked(NamedTuple):
+class ForwardedCall(NamedTuple):
     """A call that another worker forwards, and the nonce for the proof of the answer."""
 
     call: Call
     nonce: bytes
 
 
-def call_of(message: Message, partners: Partners, address: str) -> Asked:
+def call_of(message: Message, partners: Partners, address: str) -> ForwardedCall:
     """The call that another worker forwards to this one, at this address. Raises UnprovedError if
     it doesn't prove the workers' secret, if there is one.
     """
@@ -81,10 +81,10 @@ def call_of(message: Message, partners: Partners, address: str) -> Asked:
     scanner = Scanner(len(whole), STEPS_MAX)
     if scanner.feed(whole) != len(whole) or scanner.steps > READ_STEPS_MAX:
         raise ThriftError("a forwarded call can't be read here")
-    return Asked(call, question.nonce)
+    return ForwardedCall(call, question.nonce)
 
 
-def told(
+def answer_fields(
     answer: CallAnswer, result: bytes, former_names: Container[TableName], *, is_guarded: bool
 ) -> Mapping[str, Any]:
     """The reply with an answer, with what it depends on, and, if reads are guarded, with what it

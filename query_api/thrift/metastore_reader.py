@@ -20,23 +20,23 @@ _TABLE: Final = Struct("get_table_req_args", (1, "req", GET_TABLE))
 _DATABASE: Final = Struct("get_database_args", (1, "name", string))
 
 
-class Asked(NamedTuple):
+class MetastoreReply(NamedTuple):
     """What a metastore replied."""
 
     kind: int
     result: bytes
 
 
-Ask = Callable[[str, bytes], Awaitable[Asked | None]]
+Ask = Callable[[str, bytes], Awaitable[MetastoreReply | None]]
 """Makes a call as the user; None without a reply."""
 
 
-async def ask(link: Link, method: str, arguments: bytes) -> Asked:
+async def ask(link: Link, method: str, arguments: bytes) -> MetastoreReply:
     """Makes a call. Raises UpstreamError if the connection is lost."""
     taker = Collected()
     link.call(header(MessageType.CALL, method, b"\0\0\0\0") + arguments, taker)
     reply = await taker.reply
-    return Asked(link.reply_kind, reply[link.reply_body_at :])
+    return MetastoreReply(link.reply_kind, reply[link.reply_body_at :])
 
 
 class MetastoreReader:

@@ -10,7 +10,7 @@ from query_api.thrift.client_identity import SET_META_CONF, ClientIdentity
 from query_api.thrift.connection import Connection
 from query_api.thrift.hub import Hub
 from query_api.thrift.link import Link
-from query_api.thrift.metastore_reader import ASK_TIMEOUT_S, Asked, MetastoreReader, ask
+from query_api.thrift.metastore_reader import ASK_TIMEOUT_S, MetastoreReader, MetastoreReply, ask
 from query_api.thrift.method_kinds import may_change_answers
 from query_api.thrift.own_writes import OwnWrites
 from query_api.thrift.relayed_call import RelayedCall
@@ -144,7 +144,7 @@ class ClientRelay:
         else:
             self._connection.end("upstream", f"the metastore's reply is incomplete: {why}")
 
-    async def _ask(self, method: str, arguments: bytes) -> Asked | None:
+    async def _ask(self, method: str, arguments: bytes) -> MetastoreReply | None:
         """Makes a call for the client while one of its own is under way."""
         try:
             async with asyncio.timeout(ASK_TIMEOUT_S):

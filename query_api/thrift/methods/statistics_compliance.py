@@ -22,7 +22,7 @@ def complies(parameters: Mapping[str, str], write_id: int, ids: WriteIdList) -> 
 
 def columns_with_statistics(parameters: Mapping[str, str]) -> tuple[str, ...]:
     """The columns that have statistics, according to the table's or partition's parameters."""
-    columns = _told(parameters.get(_ACCURATE)).get("COLUMN_STATS", {})
+    columns = _read_accuracy(parameters.get(_ACCURATE)).get("COLUMN_STATS", {})
     return tuple(columns) if isinstance(columns, dict) else ()
 
 
@@ -30,10 +30,10 @@ def _are_accurate(text: str | None) -> bool:
     """Whether the statistics of a whole table or partition are up to date."""
     if text is not None and text.lower() == "true":
         return True
-    return str(_told(text).get("BASIC_STATS", "")).lower() == "true"
+    return str(_read_accuracy(text).get("BASIC_STATS", "")).lower() == "true"
 
 
-def _told(text: str | None) -> dict[str, Any]:
+def _read_accuracy(text: str | None) -> dict[str, Any]:
     if text is None or text.lower() in ("true", "false"):
         return {}
     try:

@@ -104,7 +104,7 @@ OF_TRANSACTIONS: Final = OpenTxns, OpenTxnsInfo, ValidWriteIds
 
 def get_open_txns(arguments: Arguments, timeout_ms: int | None) -> Understood:
     refuse_unknown(arguments)
-    return CacheRequest(OpenTxns(_told(timeout_ms)))
+    return CacheRequest(OpenTxns(_required(timeout_ms)))
 
 
 def get_open_txns_req(arguments: Arguments, timeout_ms: int | None) -> Understood:
@@ -112,12 +112,12 @@ def get_open_txns_req(arguments: Arguments, timeout_ms: int | None) -> Understoo
     refuse_unknown(request)
     if "excludeTxnTypes" not in request:
         raise InputError("a request on which the metastore fails")
-    return CacheRequest(OpenTxns(_told(timeout_ms), tuple(request["excludeTxnTypes"])))
+    return CacheRequest(OpenTxns(_required(timeout_ms), tuple(request["excludeTxnTypes"])))
 
 
 def get_open_txns_info(arguments: Arguments, timeout_ms: int | None) -> Understood:
     refuse_unknown(arguments)
-    return CacheRequest(OpenTxnsInfo(_told(timeout_ms)))
+    return CacheRequest(OpenTxnsInfo(_required(timeout_ms)))
 
 
 def get_valid_write_ids(arguments: Arguments, timeout_ms: int | None) -> Understood:
@@ -130,11 +130,11 @@ def get_valid_write_ids(arguments: Arguments, timeout_ms: int | None) -> Underst
         raise InputError("a name that isn't a table's in its stored form")
     txns = request.get("validTxnList")
     return CacheRequest(
-        ValidWriteIds(tuple(tables), txns, _told(timeout_ms) if txns is None else 0)
+        ValidWriteIds(tuple(tables), txns, _required(timeout_ms) if txns is None else 0)
     )
 
 
-def _told(timeout_ms: int | None) -> int:
+def _required(timeout_ms: int | None) -> int:
     if timeout_ms is None:
         raise InputError("the metastore hasn't told how long an id may lack its row")
     return timeout_ms
