@@ -26,7 +26,7 @@ from metatide.worker.read_settings import (
 )
 from metatide.worker.reporter import PROBE_PATIENCE_S, Reporter, health_watch
 from metatide.worker.shards import WorkerShards
-from metatide.worker.thrift import Endpoint
+from metatide.worker.thrift import WorkerThriftServer
 from metatide.worker.thrift_part import thrift_part
 from processors.worker import Worker
 from query_api.backend import Backend
@@ -75,15 +75,15 @@ async def worker_application(
     in_flight = Budget(max(BYTES_MAX, config.thrift.message_mib_max * MIB))
     backend = Backend(shards, primary, in_flight, worker.tracing)
     parts.push_async_callback(backend.close)
-    endpoint = None
+    thrift = None
     if config.thrift.port is not None:
-        endpoint = Endpoint(config, shards, primary, backend, settings)
-        parts.push_async_callback(endpoint.close)
-        await endpoint.start()
+        thrift = WorkerThriftServer(config, shards, primary, backend, settings)
+        parts.push_async_callback(thrift.close)
+        await thrift.start()
     operators = Operators(config, worker, primary, backend.views)
     parts.push_async_callback(operators.close)
     operators.start()
-    return _read_application(reporter, primary, backend, settings, endpoint, operators)
+    return _read_application(reporter, primary, backend, settings, thrift, operators)
 
 
 def _live_epochs(worker: Worker) -> list[int]:
@@ -111,20 +111,20 @@ def _read_application(
     primary: Primary,
     backend: Backend,
     settings: Settings,
-    endpoint: Endpoint | None,
+    thrift: WorkerThriftServer | None,
     operators: Operators,
 ) -> Starlette:
     metrics: list[Collector] = [reporter.metrics, primary.fallback.metrics.registry]
     groups: list[OperationGroup[Any]] = [OperationGroup(WORKER, reporter)]
-    if endpoint is not None:
-        metrics.append(endpoint.server.metrics)
-        groups.append(OperationGroup(THRIFT, endpoint))
+    if thrift is not None:
+        metrics.append(thrift.server.metrics)
+        groups.append(OperationGroup(THRIFT, thrift))
     metrics.append(operators.metrics)
     groups += operators.operations
     around = ProcessInfo(
         lambda: reporter.status,
-        lambda: [] if endpoint is None else answered_by("thrift", endpoint.server.counts()),
-        thrift=lambda: None if endpoint is None else thrift_part(endpoint.server.metrics),
+        lambda: [] if thrift is None else answered_by("thrift", thrift.server.counts()),
+        thrift=lambda: None if thrift is None else thrift_part(thrift.server.metrics),
         missing_age_s=lambda: reporter.missing_age_s,
         measure=reporter.measure,
     )

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 
 from metatide.health import ConnectorHealth, Health, Level, Thresholds
 from metatide.worker.reporter import MemberStatus, Reporter
-from metatide.worker.thrift import PORT_PATH, Endpoint, ThriftPort
+from metatide.worker.thrift import PORT_PATH, ThriftPort, WorkerThriftServer
 from processors.phases import Phase
 from processors.shard_content import Objects, ShardContent, shard_content
 from processors.status import ShardStatus
@@ -57,12 +57,12 @@ async def _make_images(
     return await reporter.worker.make_images(shard)
 
 
-async def _port(endpoint: Endpoint, _: OperationRequest[None]) -> ThriftPort:
-    return ThriftPort(endpoint.port)
+async def _port(thrift: WorkerThriftServer, _: OperationRequest[None]) -> ThriftPort:
+    return ThriftPort(thrift.port)
 
 
-async def _differences(endpoint: Endpoint, _: OperationRequest[None]) -> list[Difference]:
-    return endpoint.server.differences
+async def _differences(thrift: WorkerThriftServer, _: OperationRequest[None]) -> list[Difference]:
+    return thrift.server.differences
 
 
 _SHARD: Final = ShardStatus(0, Phase.LIVE, None, 0, 1234, 5678, 0, 12, 1800.0)
@@ -143,7 +143,7 @@ WORKER: Final[tuple[Operation[Reporter, Any, Any], ...]] = (
     ),
 )
 
-THRIFT: Final[tuple[Operation[Endpoint, Any, Any], ...]] = (
+THRIFT: Final[tuple[Operation[WorkerThriftServer, Any, Any], ...]] = (
     Operation(
         "thrift",
         "get",

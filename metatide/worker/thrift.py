@@ -50,7 +50,7 @@ class ThriftPort(msgspec.Struct, frozen=True):
     port: int
 
 
-class Endpoint:
+class WorkerThriftServer:
     """The Thrift server of a worker, and the parts that only this server needs."""
 
     def __init__(
@@ -64,8 +64,8 @@ class Endpoint:
         thrift = config.thrift
         self.port = 0
         self._host = thrift.host
-        self._wanted = thrift.port or 0
-        self._wanted_of_http = thrift.http_port
+        self._port_wanted = thrift.port or 0
+        self._http_port_wanted = thrift.http_port
         self._owners = _Owners(shards, Forwarder(settings.trusted, settings.partners))
         self._expressions = expressions(thrift)
         self._methods = CachedMethods(
@@ -77,8 +77,8 @@ class Endpoint:
         self._primary = primary
         require_proof(config)
         self._upstream = upstream_settings(config.upstream, config.worker.advertised_host)
-        self._untold = list(self._upstream.addresses)
-        self._asking: list[asyncio.Task[None]] = []
+        self._silent_metastores = list(self._upstream.addresses)
+        self._tasks: list[asyncio.Task[None]] = []
         tls = server_tls("thrift", thrift)
         logins = mechanisms(
             thrift, config.worker.advertised_host, primary.delegation_token, self._upstream
@@ -99,19 +99,19 @@ class Endpoint:
 
     async def start(self) -> None:
         await self._ask_metastores()
-        self.port = await self.server.start(self._host, self._wanted)
+        self.port = await self.server.start(self._host, self._port_wanted)
         log.info("listening for Thrift calls", address=joined(self._host, self.port))
-        if self._wanted_of_http is not None:
-            http_port = await self.server.start_http(self._host, self._wanted_of_http)
+        if self._http_port_wanted is not None:
+            http_port = await self.server.start_http(self._host, self._http_port_wanted)
             log.info("listening for Thrift over HTTP", address=joined(self._host, http_port))
-        self._asking = [asyncio.create_task(self._ask_the_others())]
+        self._tasks = [asyncio.create_task(self._ask_the_others())]
         if not await self._has_collation():
-            self._asking.append(asyncio.create_task(self._find_collation()))
+            self._tasks.append(asyncio.create_task(self._find_collation()))
 
     async def close(self) -> None:
-        for task in self._asking:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._asking, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.server.close()
         await self._owners.close()
         if self._expressions is not None:
@@ -119,7 +119,7 @@ class Endpoint:
 
     async def _ask_the_others(self) -> None:
         """Asks the metastores until each has answered, because they may start later."""
-        while self._untold:
+        while self._silent_metastores:
             await asyncio.sleep(ASK_AGAIN_S)
             await self._ask_metastores()
 
@@ -127,14 +127,14 @@ class Endpoint:
         """Asks the metastores for their default catalog, which gives names their meaning, and for
         settings that answers depend on.
         """
-        untold = self._untold
+        silent = self._silent_metastores
         answers = await asyncio.gather(
-            *(ask_for_facts(self._upstream, address) for address in untold)
+            *(ask_for_facts(self._upstream, address) for address in silent)
         )
-        self._untold = [
-            address for address, facts in zip(untold, answers, strict=True) if facts is None
+        self._silent_metastores = [
+            address for address, facts in zip(silent, answers, strict=True) if facts is None
         ]
-        for address, facts in zip(untold, answers, strict=True):
+        for address, facts in zip(silent, answers, strict=True):
             if facts is None:
                 continue
             if facts.default_catalog != default_catalog():
@@ -205,9 +205,9 @@ def expressions(thrift: Thrift) -> Expressions | None:
     return Expressions(JavaSettings(thrift.hive_java or find_java(), thrift.hive_classpath))
 
 
-class _Known(msgspec.Struct, frozen=True):
+class _KnownAddress(msgspec.Struct, frozen=True):
     address: Address | None
-    until: float
+    until_s: float
 
 
 class _Owners:
@@ -216,15 +216,15 @@ class _Owners:
     def __init__(self, shards: WorkerShards, forwarder: Forwarder) -> None:
         self._shards = shards
         self._forwarder = forwarder
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _KnownAddress] = {}
 
     async def of(self, shard: int) -> Address | None:
         url = self._shards.owner_url(shard)
         if url is None:
             return None
         entry = self._known.get(url)
-        if entry is None or entry.until < monotonic():
-            entry = self._known[url] = _Known(await self._ask(url), monotonic() + KNOWN_S)
+        if entry is None or entry.until_s < monotonic():
+            entry = self._known[url] = _KnownAddress(await self._ask(url), monotonic() + KNOWN_S)
         return entry.address
 
     async def close(self) -> None:

@@ -12,7 +12,7 @@ from query_api.http.page import cached_tables, events, history, overview
 from query_api.http.page.cached_tables import Asked, CachedTables, Held, HeldTables
 from query_api.http.page.events import Event, Events, RecentEvents
 from query_api.http.page.history import Counted, History, Moment, Recorder, together
-from query_api.http.page.overview import Glance, Overview
+from query_api.http.page.overview import GroupOverview, Overview
 from query_api.http.page.process_info import (
     Answered,
     MethodCalls,
@@ -39,7 +39,7 @@ class Pages:
         def times() -> list[Times]:
             return times_of("http", service.metrics.times)
 
-        self._glance = Glance(
+        self._overview = GroupOverview(
             backend.views,
             backend.database,
             replace(around, answered=answered, times=times),
@@ -59,13 +59,13 @@ class Pages:
 
     async def close(self) -> None:
         await self._background.close()
-        await self._glance.close()
+        await self._overview.close()
 
     async def history(self, request: OperationRequest[None]) -> History:
         own = self._recorder.history()
         if _is_forwarded(request.http):
             return own
-        return together([own, *await self._glance.histories()])
+        return together([own, *await self._overview.histories()])
 
     async def _counted(self) -> Counted:
         await self._around.measure()
@@ -79,8 +79,8 @@ class Pages:
 
     async def overview(self, request: OperationRequest[None]) -> Overview:
         if _is_forwarded(request.http):
-            return await self._glance.of_this()
-        return await self._glance.of_group()
+            return await self._overview.of_this()
+        return await self._overview.of_group()
 
     async def held(self, request: OperationRequest[Asked]) -> HeldTables:
         is_forwarded = _is_forwarded(request.http)

@@ -67,7 +67,7 @@ _decode: Final = msgspec.json.Decoder(Overview).decode
 _decode_history: Final = msgspec.json.Decoder(History).decode
 
 
-class Glance:
+class GroupOverview:
     """Merges the reports of all workers, once for all callers within a short time."""
 
     def __init__(
@@ -86,7 +86,7 @@ class Glance:
         self._counting = Counting(views)
         self._lock = asyncio.Lock()
         self._known: Overview | None = None
-        self._until = 0.0
+        self._until_s = 0.0
 
     async def close(self) -> None:
         await self._counting.close()
@@ -94,13 +94,13 @@ class Glance:
     async def of_group(self) -> Overview:
         """The overview of the whole group."""
         async with self._lock:
-            if self._known is None or time.monotonic() >= self._until:
+            if self._known is None or time.monotonic() >= self._until_s:
                 workers, event = await asyncio.gather(
                     asyncio.gather(self._own_part(), *map(self._ask, self._others())),
                     self._current_event(),
                 )
                 self._known = self._overview(event, workers)
-                self._until = time.monotonic() + FRESH_S
+                self._until_s = time.monotonic() + FRESH_S
             return self._known
 
     async def of_this(self) -> Overview:

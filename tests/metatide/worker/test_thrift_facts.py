@@ -11,7 +11,7 @@ from metatide.config.thrift import Thrift
 from metatide.config.upstream import Upstream
 from metatide.config.values import ThriftUrls
 from metatide.stack.machine import free_port
-from metatide.worker.thrift import Endpoint
+from metatide.worker.thrift import WorkerThriftServer
 from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import Settings
@@ -35,7 +35,7 @@ async def test_metastores_that_order_partitions_otherwise_answer_where_there_is_
     shards: Any = warm()
     backend = Backend(shards, primary)
     settings = Settings(defaults=Defaults(Consistency.ANY))
-    endpoint = Endpoint(config, shards, primary, backend, settings)
+    endpoint = WorkerThriftServer(config, shards, primary, backend, settings)
     await endpoint.start()
     client = Client(*await asyncio.open_connection(HOST, endpoint.port))
     call = arguments("get_partition_names", "sales", "orders", 1)

@@ -15,7 +15,7 @@ from metatide.config import Config
 from metatide.config.thrift import Thrift
 from metatide.config.upstream import Upstream
 from metatide.config.values import ThriftUrls
-from metatide.worker.thrift import Endpoint
+from metatide.worker.thrift import WorkerThriftServer
 from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import Settings, create_app
@@ -196,7 +196,7 @@ async def through_an_endpoint(world: World, declared: str) -> str:
     shards: Any = world.folded.source
     settings = Settings(defaults=Defaults(Consistency.ANY))
     backend = Backend(shards, primary)
-    endpoint = Endpoint(config, shards, primary, backend, settings)
+    endpoint = WorkerThriftServer(config, shards, primary, backend, settings)
     await endpoint.start()
     here = f"thrift://127.0.0.1:{endpoint.port}"
     for _ in range(2):
