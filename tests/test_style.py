@@ -1,4 +1,4 @@
-"""That variables say what they hold, as docs/style.md asks."""
+"""That names say what they stand for, as docs/style.md asks."""
 
 import ast
 from collections.abc import Iterator
@@ -42,6 +42,10 @@ def names(node: ast.AST, block: int) -> Iterator[tuple[str, int, int]]:
 
 def vague_names(source: str) -> Iterator[str]:
     for function in ast.walk(ast.parse(source)):
+        if isinstance(function, Function | ast.ClassDef):
+            is_long = lines(function.body[0], function.body[-1]) > LINES_MAX
+            if is_long and function.name.strip("_").lower() in VAGUE:
+                yield f"`{function.name}` in line {function.lineno}"
         if not isinstance(function, Function):
             continue
         block = lines(function.body[0], function.body[-1])
@@ -71,5 +75,8 @@ def test_what_is_vague() -> None:
     for line in ("found = 1", "for one in a:\n        pass", "b = [\n c\n\n\n\n\n for one in a]"):
         assert [*vague_names(f"def f():\n{long}\n    {line}\n")]
     assert [*vague_names(f"def f(*, given):\n{long}\n    return 1\n")]
+    for head in ("def _found():", "class Told:"):
+        assert [*vague_names(f"{head}\n{long}\n    x = 1\n")]
+        assert not [*vague_names(f"{head}\n{long}\n")]
     assert not [*vague_names("def f(asked):\n    found = asked\n    return found\n")]
     assert not [*vague_names(f"def f():\n{long}\n    b = [one for one in a]\n")]

@@ -90,7 +90,7 @@ def decode(row: NotificationRow, message_bytes_max: int = MESSAGE_BYTES_MAX) -> 
     try:
         text = open_message(row.message, row.message_format, message_bytes_max)
         decoder = _DECODERS.get(row.event_type)
-        return _unknown(row, text) if decoder is None else _known(row, text, decoder)
+        return _unknown(row, text) if decoder is None else _decoded(row, text, decoder)
     except ThriftError as error:
         raise EventError(row.event_id, row.event_type, str(error)) from None
     except _FAILURES as error:
@@ -98,7 +98,7 @@ def decode(row: NotificationRow, message_bytes_max: int = MESSAGE_BYTES_MAX) -> 
         raise EventError(row.event_id, row.event_type, why) from None
 
 
-def _known(row: NotificationRow, text: str | bytes, decoder: Decoder) -> Event:
+def _decoded(row: NotificationRow, text: str | bytes, decoder: Decoder) -> Event:
     fields = loads(text)
     type_ = MESSAGE_TYPES[row.event_type]
     message = msgspec.convert(fields, type_)

@@ -45,9 +45,9 @@ def command(client: Client, need: Need, server: Server, name: str, what: str) ->
     What is known is looked up before the read, because a read of a table that isn't in the cache
     has it loaded.
     """
-    facts = [*_known(server, name)]
+    facts = [*_state_before(server, name)]
     answer = _read(client, what, name, need)
-    click.echo(f"Asked: {_READS[what]} {parse_table_name(name)}, {_asked(need)}.")
+    click.echo(f"Asked: {_READS[what]} {parse_table_name(name)}, {_requirement(need)}.")
     for fact in facts:
         click.echo(f"Known: {fact}.")
     for sentence in _answered(answer):
@@ -66,7 +66,7 @@ def _read(client: Client, what: str, name: str, need: Need) -> Answer[Any]:
             return client.table(name, need)
 
 
-def _asked(need: Need) -> str:
+def _requirement(need: Need) -> str:
     """The requirement in words."""
     implied = "write_ids" if need.write_ids else "within" if need.max_age_ms else "default"
     age = f"{need.max_age_ms} ms" if need.max_age_ms else "reads.max_age_ms"
@@ -82,7 +82,7 @@ def _asked(need: Need) -> str:
     return words if need.min_position is None else f"{words}, complete up to {need.min_position}"
 
 
-def _known(server: Server, name: str) -> Iterator[str]:
+def _state_before(server: Server, name: str) -> Iterator[str]:
     """What the workers and the database know before the read."""
     with httpx.Client(**http_settings(server.url, server.settings)) as http:
         held = _part(http.post(cached_tables.PATH, json={"tables": [name]}), HeldTables)

@@ -97,7 +97,7 @@ async def _supervise(
     ]
 
     def changed(processes: list[ProcessState]) -> None:
-        state.write(StackState(os.getpid(), address, processes, _given(config)))
+        state.write(StackState(os.getpid(), address, processes, _addresses(config)))
 
     async def ready() -> None:
         await _until_ready(address)
@@ -115,7 +115,7 @@ async def _supervise(
     await Supervisor(running, config.data_dir / "logs", say, changed).run(stop, ready)
 
 
-def _given(config: Config) -> dict[str, str]:
+def _addresses(config: Config) -> dict[str, str]:
     url = config.database.full_url
     addresses = {
         "kafka": config.kafka.bootstrap_servers,

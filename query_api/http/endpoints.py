@@ -97,7 +97,7 @@ def _wanted(parameters: RequestParameters) -> Wanted:
 def _tables(parameters: RequestParameters) -> Read[Any]:
     types = parameters.many("type")
     return ListTables(
-        parameters.db, parameters.one("pattern", "*"), types, parameters.page(NAMES, NAMES_MAX)
+        parameters.db, parameters.single("pattern", "*"), types, parameters.page(NAMES, NAMES_MAX)
     )
 
 
@@ -109,8 +109,8 @@ def _tables_of_all(parameters: RequestParameters) -> Read[Any]:
     )
     return ListTablesOfAll(
         parameters.catalog,
-        parameters.one("database", "*"),
-        parameters.one("pattern", "*"),
+        parameters.single("database", "*"),
+        parameters.single("pattern", "*"),
         parameters.many("type"),
         names,
         parameters.page(NAMES, NAMES_MAX),
@@ -128,7 +128,7 @@ def _partition_statistics(parameters: RequestParameters) -> Read[Any]:
         parameters.table,
         parameters.partitions(),
         parameters.many("column"),
-        parameters.one("engine", DEFAULT_ENGINE),
+        parameters.single("engine", DEFAULT_ENGINE),
     )
 
 
@@ -136,7 +136,7 @@ def _aggregate(parameters: RequestParameters) -> Read[Any]:
     columns = parameters.many("column")
     if not columns:
         raise InputError("name at least one column by column=…")
-    engine = parameters.one("engine", DEFAULT_ENGINE)
+    engine = parameters.single("engine", DEFAULT_ENGINE)
     return AggregateStatistics(parameters.table, parameters.partitions(), columns, engine)
 
 
@@ -151,9 +151,9 @@ def _all_names(parameters: RequestParameters) -> Read[Any]:
 
 
 def _rest(parameters: RequestParameters) -> Page:
-    if parameters.one("limit"):
+    if parameters.single("limit"):
         return parameters.page(None, NAMES_MAX)
-    return Page(parameters.one("after"))
+    return Page(parameters.single("after"))
 
 
 _TABLE: Final = "/v1/databases/{db}/tables/{table}"
@@ -200,7 +200,7 @@ ENDPOINTS: Final = (
     Endpoint(
         f"{_TABLE}/statistics",
         "The statistics of a table's columns",
-        lambda g: GetTableStatistics(g.table, g.many("column"), g.one("engine", DEFAULT_ENGINE)),
+        lambda g: GetTableStatistics(g.table, g.many("column"), g.single("engine", DEFAULT_ENGINE)),
         encode.table_statistics,
         _FIGURES,
         "tableStats:ColumnStatisticsObj",
@@ -265,7 +265,7 @@ ENDPOINTS: Final = (
     Endpoint(
         "/v1/databases",
         "The databases of a catalog",
-        lambda g: ListDatabases(g.catalog, g.one("pattern", "*"), g.page(NAMES, NAMES_MAX)),
+        lambda g: ListDatabases(g.catalog, g.single("pattern", "*"), g.page(NAMES, NAMES_MAX)),
         encode.databases,
         (*_CATALOG, "pattern", *_PAGE),
         "databases:Database",
@@ -281,7 +281,7 @@ ENDPOINTS: Final = (
     Endpoint(
         "/v1/databases/{db}/functions",
         "The functions of a database",
-        lambda g: ListFunctions(g.db, g.one("pattern", "*"), g.page(NAMES, NAMES_MAX)),
+        lambda g: ListFunctions(g.db, g.single("pattern", "*"), g.page(NAMES, NAMES_MAX)),
         encode.functions,
         (*_CATALOG, "pattern", *_PAGE),
         "functions:Function",
@@ -311,7 +311,7 @@ ENDPOINTS: Final = (
     Endpoint(
         "/v1/write-ids",
         "The write-id lists and ids of tables, as of one moment, for a reader to pass on",
-        lambda g: GetWriteIds(g.tables("table"), g.one("txns") or None),
+        lambda g: GetWriteIds(g.tables("table"), g.single("txns") or None),
         encode.write_ids,
         ("table", "txns"),
         "WriteIds",

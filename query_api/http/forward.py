@@ -97,7 +97,7 @@ class Forwarder:
         request = OwnerRequest(scope["method"], URL(target, encoded=True), headers, body)
         has_begun = False
         try:
-            async with self._asked(url, request) as answer:
+            async with self._answer_from(url, request) as answer:
                 if answer is None or answer.status not in _RELAYED:
                     return False
                 by_name = _by_name(answer.headers)
@@ -136,7 +136,7 @@ class Forwarder:
         target = URL(url + path).update_query(dict(parameters or {}))
         request = OwnerRequest(method, target, all_headers, body or b"")
         try:
-            async with self._asked(url, request) as answer:
+            async with self._answer_from(url, request) as answer:
                 if answer is None:
                     return None
                 by_name = _by_name(answer.headers)
@@ -167,7 +167,9 @@ class Forwarder:
         return self._session
 
     @asynccontextmanager
-    async def _asked(self, url: str, request: "OwnerRequest") -> AsyncIterator[OwnerAnswer | None]:
+    async def _answer_from(
+        self, url: str, request: "OwnerRequest"
+    ) -> AsyncIterator[OwnerAnswer | None]:
         """Asks the owner at a URL; gives None if it has no answer that can be trusted. Raises
         UnprovedError if the body turns out not to be its own.
         """

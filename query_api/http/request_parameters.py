@@ -64,13 +64,13 @@ class RequestParameters:
             return dict(headers)
         conditions = {
             **headers,
-            **{name: self.one(name) for name in self._query.keys() & _REQUIREMENTS},
+            **{name: self.single(name) for name in self._query.keys() & _REQUIREMENTS},
         }
         if self._body.write_ids is not None:
             conditions["write_ids"] = self._body.write_ids
         return conditions
 
-    def one(self, name: str, default: str = "") -> str:
+    def single(self, name: str, default: str = "") -> str:
         values = self._query.get(name)
         if values is None:
             return default
@@ -94,7 +94,7 @@ class RequestParameters:
         return self._name(self._path["db"], self._path["table"])
 
     def _name(self, db: str = "", table: str = "") -> TableName:
-        catalog = self.one("catalog", default_catalog())
+        catalog = self.single("catalog", default_catalog())
         return storable(TableName(catalog.lower(), db.lower(), table.lower()))
 
     def in_path(self, name: str) -> str:
@@ -102,7 +102,7 @@ class RequestParameters:
 
     @property
     def filter(self) -> str | None:
-        return self._body.filter or self.one("filter") or None
+        return self._body.filter or self.single("filter") or None
 
     def names(self, name: str) -> tuple[str, ...]:
         """The names in the query or in the body."""
@@ -126,13 +126,13 @@ class RequestParameters:
         return tuple(map(stored_partition_name, self.names("name")))
 
     def page(self, default: int | None, most: int) -> Page:
-        text = self.one("limit")
+        text = self.single("limit")
         limit = default
         if text:
             limit = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
             if not 0 < limit <= most:
                 raise InputError(f"bad limit {text[:20]!r}: write a number from 1 to {most}")
-        return Page(self.one("after"), limit)
+        return Page(self.single("after"), limit)
 
 
 def _check(name: str, value: str) -> str:

@@ -56,8 +56,10 @@ class TracedForwarder(Forwarder):
         self._tracing = tracing
 
     @asynccontextmanager
-    async def _asked(self, url: str, request: OwnerRequest) -> AsyncIterator[OwnerAnswer | None]:
+    async def _answer_from(
+        self, url: str, request: OwnerRequest
+    ) -> AsyncIterator[OwnerAnswer | None]:
         with self._tracing.forward(url) as context:
             headers = [*request.headers, *context]
-            async with super()._asked(url, request._replace(headers=headers)) as answer:
+            async with super()._answer_from(url, request._replace(headers=headers)) as answer:
                 yield answer

@@ -67,7 +67,7 @@ class Expressions:
         """How many expressions were read, by outcome."""
         return self._outcomes
 
-    def known(self, expression: bytes) -> str | Unable | None:
+    def at_once(self, expression: bytes) -> str | Unable | None:
         """The result, if it is available at once; None if `text` must be awaited."""
         remembered = self._remembered.get(expression)
         if remembered is not None:
@@ -83,7 +83,7 @@ class Expressions:
         return None
 
     async def text(self, expression: bytes) -> str | Unable:
-        remembered = self.known(expression)
+        remembered = self.at_once(expression)
         if remembered is not None:
             return remembered
         task = self._asking.get(expression)

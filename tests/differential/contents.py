@@ -6,7 +6,7 @@ from thriftpy2.thrift import TException
 
 from hive.names import partition_values
 from tests.differential.names import DATABASES, Names
-from tests.differential.question_parts import Known
+from tests.differential.question_parts import KnownTable
 from tests.query_api.thrift.methods.corpus import INSERT_ONLY, shown
 from tests.support.hms_client import HmsClient
 
@@ -14,7 +14,7 @@ Place = tuple[str, str]
 
 
 class Contents:
-    """Asks a metastore. Places have short names; `Known` has full ones."""
+    """Asks a metastore. Places have short names; `KnownTable` has full ones."""
 
     def __init__(self, client: HmsClient, names: Names) -> None:
         self._client = client
@@ -24,22 +24,22 @@ class Contents:
         there = set(self._client.rpc.get_all_databases())
         return [db for db in DATABASES if self._names.full(db) in there]
 
-    def tables(self) -> dict[Place, Known]:
+    def tables(self) -> dict[Place, KnownTable]:
         """All tables, without their write ids."""
         return {
-            (db, self._names.short(table.tableName)): self._known(table)
+            (db, self._names.short(table.tableName)): self._known_table(table)
             for db in self.databases()
             for table in self._tables(self._names.full(db))
         }
 
-    def with_ids(self, known: Known) -> Known:
+    def with_ids(self, known: KnownTable) -> KnownTable:
         """Adds the write-id list of a reader that begins now."""
         return known._replace(ids=self._client.valid_write_ids(known.db, known.name))
 
-    def of(self, db: str, name: str) -> Known | None:
+    def of(self, db: str, name: str) -> KnownTable | None:
         """A table by its full names; None if it can't be read."""
         try:
-            return self.with_ids(self._known(shown(self._client, db, name)))
+            return self.with_ids(self._known_table(shown(self._client, db, name)))
         except TException:
             return None
 
@@ -54,12 +54,12 @@ class Contents:
         tables = rpc.get_table_objects_by_name_req(request).tables
         return sorted(tables, key=lambda table: str(table.tableName))
 
-    def _known(self, table: Any) -> Known:
+    def _known_table(self, table: Any) -> KnownTable:
         keys = tuple(key.name for key in table.partitionKeys or ())
         names: list[str] = []
         if keys:
             names = list(self._client.rpc.get_partition_names(table.dbName, table.tableName, -1))
-        return Known(
+        return KnownTable(
             table.dbName,
             table.tableName,
             keys,

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import httpx
 
-from tests.differential.question_parts import Known
+from tests.differential.question_parts import KnownTable
 from tests.differential.steps import Question
 from tests.query_api.thrift.methods import corpus
 from tests.query_api.thrift.methods.wire import request
@@ -31,7 +31,7 @@ _FIELDS: Final[Mapping[str, _Field]] = {
 }
 
 
-def questions(of: Known) -> Iterator[Question]:
+def questions(of: KnownTable) -> Iterator[Question]:
     """Questions about a table, its partitions, its constraints and its database."""
     database = f"/v1/databases/{quote(of.db)}"
     path = f"{database}/tables/{quote(of.name)}"

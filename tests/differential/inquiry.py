@@ -7,7 +7,7 @@ from typing import Final
 from tests.differential import http_questions
 from tests.differential.contents import Contents, Place
 from tests.differential.names import Names
-from tests.differential.question_parts import Known
+from tests.differential.question_parts import KnownTable
 from tests.differential.questions import Questions
 from tests.differential.steps import Question
 
@@ -25,10 +25,10 @@ class Inquiry:
         self._thrift = Questions(random, names)
         self._contents = contents
 
-    def questions(self, tables: Mapping[Place, Known], count: int) -> Iterator[Question]:
+    def questions(self, tables: Mapping[Place, KnownTable], count: int) -> Iterator[Question]:
         """So many questions about some of these tables, or about what doesn't exist."""
         random, places = self._random, sorted(tables)
-        about: Known | None = None
+        about: KnownTable | None = None
         for number in range(count):
             if places and number % TABLE_QUESTIONS == 0:
                 about = self._contents.with_ids(tables[random.choice(places)])

@@ -16,7 +16,7 @@ _PLAIN_DAYS: Final = tuple(day for day in DAYS if "_" not in day and "/" not in 
 _PLAIN_TABLES: Final = tuple(one for one in TABLES if "_" not in one)
 
 
-class Known(NamedTuple):
+class KnownTable(NamedTuple):
     """What is known of a table, so that questions find something."""
 
     db: str
@@ -35,13 +35,13 @@ class QuestionParts:
     def __init__(self, random: Random, names: Names) -> None:
         self._random = random
         self._names = names
-        self._of: Known = self._nothing()
+        self._of: KnownTable = self._nothing()
         self._by_ids: tuple[str, str] | None = None
 
-    def _nothing(self) -> Known:
+    def _nothing(self) -> KnownTable:
         random = self._random
         db, table = random.choice((*DATABASES, NOBODY)), random.choice((*TABLES, NOBODY))
-        return Known(self._names.full(db), self._names.full(table), columns=tuple(TYPES))
+        return KnownTable(self._names.full(db), self._names.full(table), columns=tuple(TYPES))
 
     def _maybe(self, value: Any, chance: float = 0.5) -> Any:
         return value if self._random.random() < chance else None

@@ -7,7 +7,7 @@ from typing import Any
 from hive.thrift.binary import encode
 from tests.differential.direct_questions import DirectQuestions
 from tests.differential.names import TABLES, Names
-from tests.differential.question_parts import NOBODY, Fields, Known
+from tests.differential.question_parts import NOBODY, Fields, KnownTable
 from tests.differential.steps import Question
 from tests.query_api.thrift.methods import corpus
 from tests.query_api.thrift.methods.test_metastore import ONE, SEVERAL
@@ -36,7 +36,7 @@ class Questions(DirectQuestions):
     def methods(self) -> Sequence[str]:
         return list(self._makers)
 
-    def ask(self, method: str, of: Known | None) -> Question:
+    def ask(self, method: str, of: KnownTable | None) -> Question:
         """A question by this method, about this table or one that may not exist."""
         self._of = of or self._nothing()
         made = self._makers[method]()

@@ -11,7 +11,7 @@ from tests.differential.comparison import Difference
 from tests.differential.contents import Contents, Place
 from tests.differential.inquiry import Inquiry
 from tests.differential.names import Names
-from tests.differential.question_parts import Known
+from tests.differential.question_parts import KnownTable
 from tests.differential.schedule import Schedule
 from tests.differential.sequence import Sequence
 from tests.differential.step_runner import StepRunner
@@ -75,7 +75,7 @@ class Run:
         schedule = Schedule(random)
         done: list[AnyStep] = []
         waiting = schedule.opening()
-        tables: Mapping[Place, Known] = {}
+        tables: Mapping[Place, KnownTable] = {}
         while len(done) < steps or waiting:
             if not waiting:
                 schedule.databases = self.contents.databases()
@@ -88,7 +88,7 @@ class Run:
                 # While the sequence is held, nobody commits.
                 quiet: bool = isinstance(step, Held),
                 found: list[Difference] = differences,
-                tables: Mapping[Place, Known] = tables,
+                tables: Mapping[Place, KnownTable] = tables,
             ) -> None:
                 if not found:
                     questions = list(asking.questions(tables, 2))

@@ -18,7 +18,7 @@ from tests.differential.names import (
     TABLES,
     TYPES,
 )
-from tests.differential.question_parts import Known
+from tests.differential.question_parts import KnownTable
 from tests.differential.steps import AnyStep, Held, Race, Step
 from tests.differential.writers import CAPABILITIES
 from tests.differential.writers.constraints import of_kind
@@ -40,7 +40,7 @@ class Schedule:
         self._txns = 0
         self._open: list[tuple[str, Place]] = []
         self._focus = random.random()
-        self.tables: Mapping[Place, Known] = {}
+        self.tables: Mapping[Place, KnownTable] = {}
         self.databases: Sequence[str] = ()
 
     def opening(self) -> list[AnyStep]:

@@ -25,7 +25,7 @@ from tests.support.locked_packages import package_folder
 from tests.support.processes import open_folder
 from tests.support.secrets_in_logs import assert_untold, logs_in
 from tests.support.secure_metastore import secure_metastore
-from tests.support.spark_process import SELECTED, SPARK, VERSION, asked, client_jars
+from tests.support.spark_process import SELECTED, SPARK, VERSION, client_jars, query_results
 from tests.support.stacks import Stack, stack
 
 pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(1800)]
@@ -259,7 +259,7 @@ def test_spark_writes_and_reads(site: Site, monkeypatch: pytest.MonkeyPatch) -> 
         )
     monkeypatch.setenv("HMS_JWT", site.behind.token)
     spark_process.set_properties(monkeypatch, properties[site.kind], options)
-    lines = asked(SPARK, site.address, site.folder / "spark", VERSION, client_jars())
+    lines = query_results(SPARK, site.address, site.folder / "spark", VERSION, client_jars())
     rows = {line["query"]: line["rows"] for line in lines}
     assert rows[SELECTED] == [[2, "a2", "2026-01-02"], [3, "a3", "2026-01-03"]]
     assert site.logins() > before

@@ -25,7 +25,7 @@ def settle(world: World) -> None:
         world.topic.send(shard, SetLists(world.topic.epoch, world.number(), (), ()))
     tell_open(world)
     for _ in range(ROUNDS_MAX):
-        requests = [(n, scope) for n, s in enumerate(world.shards) for scope in _asked(s)]
+        requests = [(n, scope) for n, s in enumerate(world.shards) for scope in _awaited_scopes(s)]
         if not requests:
             return
         for number, scope in requests:
@@ -61,7 +61,7 @@ def load(world: World, shard: int, scope: Scope) -> None:
     world.complete(load)
 
 
-def _asked(shard: Shard) -> list[Scope]:
+def _awaited_scopes(shard: Shard) -> list[Scope]:
     reader = shard.reader
     signals = dict.fromkeys(shard.signals)
     for name in reader.table_names():

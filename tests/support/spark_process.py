@@ -32,7 +32,7 @@ def client_jars() -> str:
     return ",".join(f"file:{one}" for one in (*jars.fetch("hive-client").iterdir(), *others))
 
 
-def asked(module: str, uri: str, warehouse: Path, *client: str) -> list[Any]:
+def query_results(module: str, uri: str, warehouse: Path, *client: str) -> list[Any]:
     """What each query showed, one after the other."""
     warehouse.mkdir()
     warehouse.chmod(0o777)

@@ -58,7 +58,7 @@ class Metastore:
     def records(self, events: int) -> Iterator[tuple[int, AnyRecord]]:
         """The records of so many new events."""
         for _ in range(events):
-            yield from self._one()
+            yield from self._next_change()
 
     def progress(self) -> Iterator[tuple[int, AnyRecord]]:
         """Records that tell all shards that they are complete up to the current event."""
@@ -72,7 +72,7 @@ class Metastore:
         at = bisect_right(events, event)
         return digests[at - 1] if at else None
 
-    def _one(self) -> Iterator[tuple[int, AnyRecord]]:
+    def _next_change(self) -> Iterator[tuple[int, AnyRecord]]:
         random = self._random
         name = random.choice(self._names)
         table = self._tables.get(name)

@@ -191,7 +191,7 @@ class CachedMethods:
         if self._expressions is None:
             return Unable.EXPRESSION
         arguments = decode(method.arguments, call.arguments)
-        text = self._expressions.known(expression_of(arguments))
+        text = self._expressions.at_once(expression_of(arguments))
         return text if text is None else self._by_text(method, call, arguments, text)
 
     async def _read(self, method: Method, call: Call) -> Understood:

@@ -9,7 +9,7 @@ from query_api.thrift.methods.request import Arguments
 class Expressions(Protocol):
     """Reads expressions."""
 
-    def known(self, expression: bytes, /) -> str | Unable | None:
+    def at_once(self, expression: bytes, /) -> str | Unable | None:
         """The filter's text, or why there is none; None if `text` must be awaited."""
         ...
 

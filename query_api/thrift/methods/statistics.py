@@ -98,7 +98,7 @@ class PartitionStatistics(_OfPartitions, frozen=True, kw_only=True):
     with_description: bool = False
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
-        of_partitions = self._found(objects, facts(table).keys)
+        of_partitions = self._by_partition(objects, facts(table).keys)
         if self.with_description:
             return described(self.table, *of_partitions[0]) if of_partitions else Nothing()
         parts = [_MAP_OF_LISTS(STRING, LIST, len(of_partitions))]
@@ -106,7 +106,7 @@ class PartitionStatistics(_OfPartitions, frozen=True, kw_only=True):
             parts += (_text(name), structs([without_sketches(column.data) for column in columns]))
         return b"".join(parts)
 
-    def _found(
+    def _by_partition(
         self, objects: Objects, keys: Sequence[str]
     ) -> list[tuple[str, list[ColumnFigures]]]:
         by_values = {values: name for name in self.names if (values := _values(name, keys))}

@@ -116,7 +116,7 @@ def test_any_order_of_a_load_and_the_events_around_it_gives_the_same_bytes(
         check_against_the_truth(WriteIdView(pages), store)
 
 
-def known(
+def loaded_list(
     hwm: int = 5, opened: tuple[tuple[int, int], ...] = (), aborted: tuple[int, ...] = ()
 ) -> WriteIdTracker:
     """A list just loaded as of event 10."""
@@ -138,7 +138,7 @@ def test_nothing_is_known_before_a_load_or_a_first_id() -> None:
 
 
 def test_open_ids_are_committed_or_aborted() -> None:
-    ids = known(opened=((101, 4), (102, 5)), aborted=(2,))
+    ids = loaded_list(opened=((101, 4), (102, 5)), aborted=(2,))
     assert ids.snapshot() == write_id_list(5, [4, 5], [2])
     assert (ids.min_open(), ids.open_count, ids.is_open(4), ids.is_open(3)) == (4, 2, True, False)
     ids.commit(11, 101, frozenset({4, 9}))
@@ -150,27 +150,27 @@ def test_open_ids_are_committed_or_aborted() -> None:
 
 @pytest.mark.parametrize("first", [2, 4, 5, 7, 1 << 62, 0, -1])
 def test_ids_that_do_not_follow_the_last_ones_are_a_doubt(first: int) -> None:
-    ids = known()
+    ids = loaded_list()
     ids.alloc(11, [(200, first)])
     assert ids.cold is Cold.ALLOC_GAP
     assert ids.cold_since == 11
 
 
 def test_an_allocation_that_repeats_itself_is_none() -> None:
-    ids = known(opened=((101, 4), (102, 5)))
+    ids = loaded_list(opened=((101, 4), (102, 5)))
     ids.alloc(11, [(101, 4), (102, 5)])
     assert ids.snapshot() == write_id_list(5, [4, 5])
 
 
 def test_ids_that_begin_anew_are_known() -> None:
-    ids = known(opened=((101, 4),), aborted=(2,))
+    ids = loaded_list(opened=((101, 4),), aborted=(2,))
     ids.alloc(11, [(200, 1)])
     assert ids.snapshot() == write_id_list(1, [1])
     assert ids.id_of(101) is None
 
 
 def test_the_first_id_again_for_its_own_transaction_is_a_doubt_once_others_followed() -> None:
-    ids = known(hwm=1, opened=((101, 1),))
+    ids = loaded_list(hwm=1, opened=((101, 1),))
     ids.alloc(11, [(101, 1)])
     assert ids.snapshot() == write_id_list(1, [1])
     ids.alloc(12, [(102, 2)])
@@ -179,7 +179,7 @@ def test_the_first_id_again_for_its_own_transaction_is_a_doubt_once_others_follo
 
 
 def test_a_new_id_replaces_the_one_that_the_transaction_had() -> None:
-    ids = known(opened=((101, 5),))
+    ids = loaded_list(opened=((101, 5),))
     ids.alloc(11, [(101, 6)])
     assert ids.snapshot() == write_id_list(6, [6], [5])
     ids.commit(12, 101, frozenset({6}))
@@ -187,19 +187,19 @@ def test_a_new_id_replaces_the_one_that_the_transaction_had() -> None:
 
 
 def test_a_commit_that_does_not_name_our_id_is_a_doubt() -> None:
-    ids = known(opened=((101, 5),))
+    ids = loaded_list(opened=((101, 5),))
     ids.commit(11, 101, frozenset({4}))
     assert ids.cold is Cold.COMMIT_WITHOUT_ID
 
 
 def test_a_commit_that_names_nothing_at_all_is_taken_at_its_word() -> None:
-    ids = known(opened=((101, 5),))
+    ids = loaded_list(opened=((101, 5),))
     ids.commit(11, 101, None)
     assert ids.snapshot() == write_id_list(5)
 
 
 def test_an_id_that_was_never_allocated_is_a_doubt() -> None:
-    ids = known()
+    ids = loaded_list()
     ids.see(11, 5)
     assert ids.cold is None
     ids.see(12, 6)
@@ -207,14 +207,14 @@ def test_an_id_that_was_never_allocated_is_a_doubt() -> None:
 
 
 def test_a_drop_ends_all_knowledge_and_a_later_one_asks_for_a_later_load() -> None:
-    ids = known()
+    ids = loaded_list()
     ids.forget(11, Cold.DROPPED)
     ids.forget(15, Cold.RENAMED)
     assert (ids.cold, ids.cold_since, ids.hwm) == (Cold.RENAMED, 15, 0)
 
 
 def test_a_transaction_that_vanished_is_a_doubt() -> None:
-    ids = known(opened=((101, 4),))
+    ids = loaded_list(opened=((101, 4),))
     ids.alloc(12, [(102, 6)])
     ids.expect_open(10, {101})
     ids.expect_open(12, {101, 102, 103})
@@ -225,7 +225,7 @@ def test_a_transaction_that_vanished_is_a_doubt() -> None:
 
 
 def test_transactions_are_not_expected_before_the_load_that_told_of_them() -> None:
-    ids = known(opened=((101, 4),))
+    ids = loaded_list(opened=((101, 4),))
     ids.expect_open(9, set())
     assert ids.cold is None
     ids.begin_load(10)
@@ -234,7 +234,7 @@ def test_transactions_are_not_expected_before_the_load_that_told_of_them() -> No
 
 
 def test_a_load_without_a_beginning_or_older_than_it_brings_nothing() -> None:
-    ids = known()
+    ids = loaded_list()
     assert not ids.merge(Loaded(20, 20, 9), nobody)
     ids.begin_load(30)
     assert not ids.merge(Loaded(29, 40, 9), nobody)
@@ -256,7 +256,7 @@ def test_a_load_ahead_of_the_events_swallows_them() -> None:
 
 
 def test_a_load_keeps_what_happened_after_it() -> None:
-    ids = known(opened=((101, 5),))
+    ids = loaded_list(opened=((101, 5),))
     ids.begin_load(10)
     ids.alloc(12, [(102, 6)])
     ids.commit(13, 101, None)
@@ -266,7 +266,7 @@ def test_a_load_keeps_what_happened_after_it() -> None:
 
 
 def test_a_drop_that_overtook_a_load_ends_what_the_load_brought() -> None:
-    ids = known()
+    ids = loaded_list()
     ids.begin_load(10)
     ids.forget(12, Cold.DROPPED)
     assert ids.merge(Loaded(11, 11, 5), nobody)
@@ -274,7 +274,7 @@ def test_a_drop_that_overtook_a_load_ends_what_the_load_brought() -> None:
 
 
 def test_of_the_ids_that_one_event_carries_the_greatest_counts() -> None:
-    ids = known(9)
+    ids = loaded_list(9)
     ids.begin_load(10)
     ids.see(11, 8)
     ids.see(11, 6)
@@ -291,8 +291,8 @@ def test_a_load_that_is_older_than_the_one_before_it_brings_nothing() -> None:
 
 
 def test_a_load_counts_the_ids_that_it_lists() -> None:
-    assert known(0, opened=((101, 7),)).hwm == 7
-    assert known(0, aborted=(8,)).hwm == 8
+    assert loaded_list(0, opened=((101, 7),)).hwm == 7
+    assert loaded_list(0, aborted=(8,)).hwm == 8
 
 
 def test_what_was_known_leaves_no_trace_in_a_cold_list() -> None:
@@ -353,7 +353,7 @@ def test_ids_that_began_anew_during_a_load_are_known_from_events_alone() -> None
 
 def test_a_load_that_too_much_overtook_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracker, "JOURNAL_MAX", 2)
-    ids = known()
+    ids = loaded_list()
     ids.begin_load(10)
     ids.see(11, 3)
     ids.see(11, 4)
@@ -384,7 +384,7 @@ def test_the_lowest_aborted_ids_are_forgotten_in_any_order(order: list[int], loa
         patch.setattr(tracker, "BITS_A_PAGE", 2)
         patch.setattr("hive.write_ids.view.BITS_A_PAGE", 2)
         aborted, rest = order[:loaded], order[loaded:]
-        ids = known(8, opened=tuple((100 + id_, id_) for id_ in rest), aborted=tuple(aborted))
+        ids = loaded_list(8, opened=tuple((100 + id_, id_) for id_ in rest), aborted=tuple(aborted))
         for event, id_ in enumerate(rest, start=11):
             ids.abort(event, 100 + id_)
         assert ids.snapshot() == write_id_list(8, [], [6, 7, 8])
@@ -411,7 +411,7 @@ def test_an_event_touches_few_pages_however_many_ids_are_open() -> None:
 
 
 def test_an_allocation_that_comes_again_during_a_load_is_none() -> None:
-    once, twice = known(), known()
+    once, twice = loaded_list(), loaded_list()
     for ids, times in ((once, 1), (twice, 2)):
         ids.begin_load(10)
         for _ in range(times):
@@ -421,6 +421,6 @@ def test_an_allocation_that_comes_again_during_a_load_is_none() -> None:
 
 
 def test_ids_that_were_never_allocated_are_not_open() -> None:
-    ids = known(5, opened=((101, 5),))
+    ids = loaded_list(5, opened=((101, 5),))
     assert [ids.is_open(write_id) for write_id in (0, 4, 5, 6)] == [False, False, True, False]
     assert ids.reflects == 10

@@ -109,7 +109,7 @@ def test_spark_with_its_built_in_client_writes_and_reads(
     options = spark_process.by_ticket(monkeypatch, tmp_path, USER, keytab, printed.java)
     spark_process.set_properties(monkeypatch, printed.properties, options)
     address = printed.properties["hive.metastore.uris"]
-    lines = spark_process.asked(SPARK, address, tmp_path / "spark")
+    lines = spark_process.query_results(SPARK, address, tmp_path / "spark")
     rows = {line["query"]: line["rows"] for line in lines}
     assert rows[SELECTED] == [[2, "a2", "2026-01-02"], [3, "a3", "2026-01-03"]]
 

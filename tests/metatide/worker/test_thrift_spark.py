@@ -14,7 +14,7 @@ from metatide.stack.machine import LOOPBACK, free_port
 from tests.support import thrift_answers
 from tests.support.processes import open_folder
 from tests.support.shares import Record
-from tests.support.spark_process import SPARK, TIMEOUT_S, VERSION, asked, client_jars
+from tests.support.spark_process import SPARK, TIMEOUT_S, VERSION, client_jars, query_results
 from tests.support.stacks import Stack, stack
 from tests.support.thrift_answers import ThriftAnswers
 
@@ -90,18 +90,18 @@ def test_spark_creates_reads_alters_and_drops_through_the_endpoint(
 ) -> None:
     up, uri, folder = endpoint
     before = endpoint.answers()
-    assert shown(asked(SPARK, uri, folder / "spark")) == EXPECTED
+    assert shown(query_results(SPARK, uri, folder / "spark")) == EXPECTED
     built_in = endpoint.answers().since(before)
     record_answers("Spark, built-in client", built_in)
     assert {"get_table", "get_partitions_by_filter"} <= built_in.methods()
     before = endpoint.answers()
     of_hive_4 = VERSION, client_jars()
-    through = asked(SPARK, uri, folder / "through", *of_hive_4)
+    through = query_results(SPARK, uri, folder / "through", *of_hive_4)
     assert shown(through) == EXPECTED
     newer = endpoint.answers().since(before)
     record_answers(f"Spark, client of Hive {VERSION}", newer)
     assert {"get_table_req", "get_partitions_by_filter_req"} <= newer.methods()
-    direct = asked(SPARK, up.entry("metastore").address, folder / "direct", *of_hive_4)
+    direct = query_results(SPARK, up.entry("metastore").address, folder / "direct", *of_hive_4)
     assert [query["rows"] for query in through] == [query["rows"] for query in direct]
 
 
@@ -109,6 +109,6 @@ def test_iceberg_commits_through_the_endpoint(endpoint: Endpoint, record_answers
     """Without it, its client can't: Hive 4 has no `get_table`."""
     before = endpoint.answers()
     (jar,) = jars.install(JarSet.load("iceberg-spark", SETS), cache_dir() / "jars").iterdir()
-    lines = asked(ICEBERG, endpoint.uri, endpoint.folder / "iceberg", str(jar))
+    lines = query_results(ICEBERG, endpoint.uri, endpoint.folder / "iceberg", str(jar))
     record_answers("Spark with Iceberg", endpoint.answers().since(before))
     assert [line["rows"] for line in lines if line["rows"]] == ICEBERG_ROWS

@@ -25,7 +25,7 @@ NEIGHBOUR = table_name(None, "sales", "other")
 FIRST = 5
 
 
-class Asked:
+class Caller:
     """A user for whom the metastore decides; each read of the metastore is noted."""
 
     def __init__(self, user: str = "ann", allowed: bool | None = True) -> None:
@@ -71,7 +71,7 @@ def verdicts_of(backend: Backend, valid_s: float = 60.0) -> MetastoreVerdicts:
 
 
 async def test_one_read_is_made_for_each_user_and_object(backend: Backend) -> None:
-    own, ann, eve = verdicts_of(backend), Asked(), Asked("eve", allowed=False)
+    own, ann, eve = verdicts_of(backend), Caller(), Caller("eve", allowed=False)
     for _ in range(3):
         assert await own.may_see(ann, {ORDERS})
         assert await own.may_see(ann, {ORDERS, SALES})
@@ -81,7 +81,7 @@ async def test_one_read_is_made_for_each_user_and_object(backend: Backend) -> No
 
 
 async def test_calls_at_the_same_time_share_it(backend: Backend) -> None:
-    own, ann = verdicts_of(backend), Asked()
+    own, ann = verdicts_of(backend), Caller()
     assert all(await asyncio.gather(*(own.may_see(ann, {ORDERS}) for _ in range(9))))
     assert ann.areas == [ORDERS]
 
@@ -99,7 +99,7 @@ async def test_calls_at_the_same_time_share_it(backend: Backend) -> None:
 async def test_it_counts_until_an_event_touches_the_object(
     backend: Backend, log: Log, effects: RowEffects, reads: int
 ) -> None:
-    own, ann = verdicts_of(backend), Asked()
+    own, ann = verdicts_of(backend), Caller()
     assert await own.may_see(ann, {ORDERS})
     log.add(effects)
     ann.allowed = False
@@ -110,7 +110,7 @@ async def test_it_counts_until_an_event_touches_the_object(
 async def test_it_does_not_count_if_an_event_touches_the_object_meanwhile(
     backend: Backend, log: Log
 ) -> None:
-    own, ann = verdicts_of(backend), Asked()
+    own, ann = verdicts_of(backend), Caller()
     ann.meanwhile = lambda: log.add(RowEffects(tables=(TABLE,)))
     assert not await own.may_see(ann, {ORDERS})
     ann.meanwhile = lambda: log.add(RowEffects(tables=(NEIGHBOUR,)))
@@ -119,7 +119,7 @@ async def test_it_does_not_count_if_an_event_touches_the_object_meanwhile(
 
 
 async def test_it_counts_for_a_limited_time(backend: Backend) -> None:
-    own, ann = verdicts_of(backend, valid_s=0.05), Asked()
+    own, ann = verdicts_of(backend, valid_s=0.05), Caller()
     assert await own.may_see(ann, {ORDERS})
     await asyncio.sleep(0.06)
     assert await own.may_see(ann, {ORDERS})
@@ -127,7 +127,7 @@ async def test_it_counts_for_a_limited_time(backend: Backend) -> None:
 
 
 async def test_no_answer_is_a_no_that_is_not_remembered(backend: Backend, log: Log) -> None:
-    own, ann = verdicts_of(backend), Asked(allowed=None)
+    own, ann = verdicts_of(backend), Caller(allowed=None)
     assert not await own.may_see(ann, {ORDERS})
     ann.allowed = True
     log.database.log, shown = None, log.database.log
@@ -138,7 +138,7 @@ async def test_no_answer_is_a_no_that_is_not_remembered(backend: Backend, log: L
 
 
 async def test_another_history_of_the_database_ends_it(backend: Backend, log: Log) -> None:
-    own, ann = verdicts_of(backend), Asked()
+    own, ann = verdicts_of(backend), Caller()
     assert await own.may_see(ann, {ORDERS})
     log.database.log = LatestLog(1, FIRST, [])
     assert await own.may_see(ann, {ORDERS})
@@ -146,7 +146,7 @@ async def test_another_history_of_the_database_ends_it(backend: Backend, log: Lo
 
 
 async def test_lists_are_never_allowed_and_nothing_is_asked_for_them(backend: Backend) -> None:
-    own, ann = verdicts_of(backend), Asked()
+    own, ann = verdicts_of(backend), Caller()
     for area in (Area("hive"), Area("hive", "sales", is_list=True)):
         assert not await own.may_see(ann, {area, ORDERS})
     assert not ann.areas
@@ -156,7 +156,7 @@ async def test_few_objects_are_asked_for_at_a_time(
     backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verdicts, "ASKED_MAX", 1)
-    own, ann = verdicts_of(backend), Asked()
+    own, ann = verdicts_of(backend), Caller()
     assert not await own.may_see(ann, {ORDERS, OTHER})
     assert not ann.areas
     assert await own.may_see(ann, {ORDERS})
@@ -165,7 +165,7 @@ async def test_few_objects_are_asked_for_at_a_time(
 
 async def test_few_are_remembered(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdicts, "REMEMBERED_MAX", 1)
-    own, ann = verdicts_of(backend), Asked()
+    own, ann = verdicts_of(backend), Caller()
     for area in (ORDERS, OTHER, ORDERS):
         assert await own.may_see(ann, {area})
     assert len(ann.areas) == 3

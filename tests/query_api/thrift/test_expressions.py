@@ -58,18 +58,18 @@ async def test_without_hives_classes_the_metastore_answers() -> None:
 async def test_equal_ones_are_read_once_and_remembered() -> None:
     gateway = Reads("a = 1")
     reader = reading(gateway)
-    assert reader.known(b"\1a") is None
+    assert reader.at_once(b"\1a") is None
     asking = [asyncio.create_task(reader.text(b"\1a")) for _ in range(5)]
     await until(lambda: gateway.asked > 0)
     asking.pop().cancel()
     gateway.go_on.set()
     assert await asyncio.gather(*asking) == ["a = 1"] * 4
     assert gateway.asked == 1
-    assert reader.known(b"\1a") == "a = 1"
+    assert reader.at_once(b"\1a") == "a = 1"
     gateway.text = None
     assert await reader.text(b"\1b") is Unable.EXPRESSION
-    assert reader.known(b"\1b") is Unable.EXPRESSION
-    assert reader.known(b"\1" * (EXPRESSION_BYTES_MAX + 1)) is Unable.EXPRESSION
+    assert reader.at_once(b"\1b") is Unable.EXPRESSION
+    assert reader.at_once(b"\1" * (EXPRESSION_BYTES_MAX + 1)) is Unable.EXPRESSION
     assert reader.outcomes == {"read": 1, "unreadable": 1, "remembered": 2, "too_long": 1}
     await reader.close()
 
@@ -82,7 +82,7 @@ async def test_there_are_limits() -> None:
         for number in range(expressions.WAITING_MAX)
     ]
     await until(lambda: gateway.asked == expressions.WAITING_MAX)
-    assert reader.known(b"\1more") is Unable.EXPRESSION
+    assert reader.at_once(b"\1more") is Unable.EXPRESSION
     gateway.go_on.set()
     await asyncio.gather(*asking)
     big = EXPRESSION_BYTES_MAX - 8
@@ -90,5 +90,5 @@ async def test_there_are_limits() -> None:
         await reader.text(number.to_bytes(8) + bytes(big))
     assert reader._remembered_bytes <= expressions.REMEMBERED_BYTES_MAX
     assert sum(map(len, reader._remembered)) <= expressions.REMEMBERED_BYTES_MAX
-    assert reader.known((99).to_bytes(8) + bytes(big)) == "a = 1"
+    assert reader.at_once((99).to_bytes(8) + bytes(big)) == "a = 1"
     await reader.close()

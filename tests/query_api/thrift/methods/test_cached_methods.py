@@ -167,7 +167,7 @@ def test_that_there_is_no_table_is_answered_where_it_is_known(
     assert reason(now(cache, get_table(dbName="unknown"))) is Reason.COLD
 
 
-class Told(Current):
+class Answering(Current):
     """A database that answers every read alike, with what it has reached."""
 
     def __init__(self, answer: DatabaseAnswer[Any] | UnansweredError) -> None:
@@ -195,7 +195,7 @@ SILENT = (
 def test_what_no_event_tells_is_read_anew_each_time(
     source: MemoryShards, consistency: Consistency
 ) -> None:
-    database = Told(ROLES)
+    database = Answering(ROLES)
     cache = cached(source, consistency, database=database)
     cache.set_open_txn_timeout(1000)
     for number, question in enumerate(SILENT * 2, 1):
@@ -210,7 +210,7 @@ def test_what_no_event_tells_is_read_anew_each_time(
 def test_a_database_that_lags_behind_the_clients_own_writes_does_not_answer(
     source: MemoryShards,
 ) -> None:
-    cache = cached(source, database=Told(ROLES))
+    cache = cached(source, database=Answering(ROLES))
     for event, is_answered in ((EVENT, True), (EVENT + 1, False)):
         question = call("get_role_names")
         question.min_position = Position(0, event)
@@ -222,14 +222,14 @@ def test_a_database_that_lags_behind_the_clients_own_writes_does_not_answer(
 def test_what_no_event_tells_is_relayed_while_the_database_does_not_answer(
     source: MemoryShards,
 ) -> None:
-    cache = cached(source, database=Told(UnansweredError("it is down", 1.0)))
+    cache = cached(source, database=Answering(UnansweredError("it is down", 1.0)))
     assert reason(now(cache, call("get_role_names"))) is Reason.UNREAD
 
 
 def test_what_the_database_tells_is_relayed_until_the_epoch_of_that_is_known() -> None:
     source = MemoryShards(None)
     source.epoch = None
-    cache = cached(source, database=Told(ROLES))
+    cache = cached(source, database=Answering(ROLES))
     for question in (call("get_role_names"), Call(CURRENT_EVENT, b"\0", Client())):
         assert reason(now(cache, question)) is Reason.UNREAD
     source.epoch = 1
@@ -241,14 +241,14 @@ def test_what_the_database_tells_is_relayed_until_the_epoch_of_that_is_known() -
 def test_open_transactions_are_relayed_until_their_time_limit_is_told(
     source: MemoryShards,
 ) -> None:
-    cache = cached(source, database=Told(DatabaseAnswer(b"\0", EVENT)))
+    cache = cached(source, database=Answering(DatabaseAnswer(b"\0", EVENT)))
     assert reason(now(cache, call("get_open_txns"))) is Unable.FORM
     cache.set_open_txn_timeout(1000)
     assert isinstance(now(cache, call("get_open_txns")), CallAnswer)
 
 
 def test_a_database_whose_details_may_have_changed_silently_is_read(source: MemoryShards) -> None:
-    database = Told(DatabaseAnswer(database_image().data, EVENT))
+    database = Answering(DatabaseAnswer(database_image().data, EVENT))
     cache = cached(source, Consistency.LATEST, database=database)
     cache.set_warehouse("file:/elsewhere")
     outcome = now(cache, call("get_database", name="sales"))
@@ -347,7 +347,7 @@ class Reads:
         self._text = text
         self._at_once = at_once
 
-    def known(self, expression: bytes) -> str | Unable | None:
+    def at_once(self, expression: bytes) -> str | Unable | None:
         assert expression == KRYO
         return self._text if self._at_once else None
 

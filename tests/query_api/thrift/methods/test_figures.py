@@ -149,12 +149,12 @@ class World(NamedTuple):
             }
             for table in self.tables.values():
                 for call in calls(table, self.columns):
-                    await self._one(call, caches_by_name, counts)
+                    await self._compare_call(call, caches_by_name, counts)
         finally:
             await primary.close()
         return counts
 
-    async def _one(
+    async def _compare_call(
         self,
         call: Call,
         caches_by_name: Mapping[str, CachedMethods],

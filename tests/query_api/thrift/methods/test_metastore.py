@@ -66,7 +66,7 @@ class World(NamedTuple):
     folded: caches.Cache
 
     @asynccontextmanager
-    async def asked(self) -> AsyncIterator[dict[str, CachedMethods]]:
+    async def methods_by_name(self) -> AsyncIterator[dict[str, CachedMethods]]:
         primary = Primary(self.url)
         try:
             yield {
@@ -102,7 +102,7 @@ def corpus_by_method(world: World) -> dict[str, list[corpus.Call]]:
 
 
 async def compare(world: World, of_each: int) -> Comparison:
-    async with world.asked() as by_name:
+    async with world.methods_by_name() as by_name:
         comparison = Comparison(by_name)
         with hms_client.connect(world.address) as client, wire.connect(world.address) as metastore:
             await comparison.run(metastore, sample(corpus.corpus(client, DATABASES), of_each))
@@ -120,7 +120,7 @@ async def test_all_methods_are_answered_as_the_metastore_answers_them(world: Wor
 
 async def test_every_form_of_what_only_the_database_tells(world: World) -> None:
     by_method = corpus_by_method(world)
-    async with world.asked() as by_name:
+    async with world.methods_by_name() as by_name:
         comparison = Comparison({"latest": by_name["latest"]})
         with wire.connect(world.address) as metastore:
             for calls in by_method.values():
@@ -140,7 +140,7 @@ async def compare_after(world: World, rounds: int, of_each: int, seed: int) -> C
     changing = f"changing_{seed}", f"other_{seed}"
     with hms_client.connect(world.address) as client, wire.connect(world.address) as metastore:
         history = History(client, changing, seed)
-        async with world.asked() as by_name:
+        async with world.methods_by_name() as by_name:
             comparison = Comparison(by_name)
             for number in range(rounds):
                 history.go_on(20)
@@ -167,7 +167,7 @@ async def test_answers_stay_right_through_long_histories(world: World, seed: int
 
 async def ask_old(world: World) -> set[str]:
     answered: set[str] = set()
-    async with world.asked() as by_name:
+    async with world.methods_by_name() as by_name:
         cache = by_name["warm"]
         with wire.connect(world.address) as metastore:
             for call in OLD_CALLS:
