@@ -119,11 +119,11 @@ class Connector:
                 self._source,
                 self._topic,
                 resumed,
-                self._pace,
-                self._metrics,
-                self._going_on,
-                self._watermark,
-                self._tracing,
+                pace=self._pace,
+                metrics=self._metrics,
+                going_on=self._going_on,
+                watermark=self._watermark,
+                tracing=self._tracing,
             )
             try:
                 self._follow(session)

@@ -54,6 +54,7 @@ class PublishSession:
         source: Source,
         topic: Topic,
         tails: Tails,
+        *,
         pace: Pace,
         metrics: Metrics,
         going_on: Callable[[], bool],

@@ -4,7 +4,9 @@ import asyncio
 import socket
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
 
 from query_api.in_flight import Budget
 from query_api.thrift.connection import Connection
@@ -38,7 +40,7 @@ class Accepted(Protocol):
         """Ends the connection if it makes no progress."""
 
 
-class Clients(NamedTuple):
+class Clients(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The clients of a server, and what their connections need."""
 
     hub: Hub

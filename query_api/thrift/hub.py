@@ -19,7 +19,7 @@ from query_api.thrift.shadow import Shadow
 from query_api.thrift.upstream import Upstreams
 
 
-class Hub(msgspec.Struct, frozen=True, eq=False):
+class Hub(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The parts of a server that a call needs."""
 
     settings: ThriftSettings

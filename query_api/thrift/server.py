@@ -75,32 +75,28 @@ class ThriftServer:
         )
         self._budget = backend.in_flight
         self._hub = Hub(
-            settings,
-            methods,
-            backend.database,
-            backend.latest,
-            backend.recent,
-            backend.resolver.patience,
-            backend.views,
-            reply_cache(backend.views, backend.database.history.is_rewound),
-            upstreams,
-            ClientLinks(upstreams),
-            Constants(upstreams),
-            Peers(
-                owner_of,
-                peers or UpstreamSettings(),
-                partners or Partners(),
-            ),
-            metrics,
-            Shadow(methods, upstreams, metrics),
-            guard,
+            settings=settings,
+            methods=methods,
+            database=backend.database,
+            latest=backend.latest,
+            recent=backend.recent,
+            patience=backend.resolver.patience,
+            views=backend.views,
+            kept=reply_cache(backend.views, backend.database.history.is_rewound),
+            upstreams=upstreams,
+            links=ClientLinks(upstreams),
+            constants=Constants(upstreams),
+            peers=Peers(owner_of, peers or UpstreamSettings(), partners or Partners()),
+            metrics=metrics,
+            shadow=Shadow(methods, upstreams, metrics),
+            guard=guard,
         )
         self._clients = Clients(
-            self._hub,
-            self._budget,
-            self._connections,
-            dispatch_of(backend.tracing),
-            EndedConnections(),
+            hub=self._hub,
+            budget=self._budget,
+            connections=self._connections,
+            dispatch=dispatch_of(backend.tracing),
+            ended=EndedConnections(),
         )
         self._servers: list[asyncio.Server] = []
         self._checking: asyncio.Task[None] | None = None
