@@ -10,7 +10,7 @@ from typing import Final
 BYTES_MAX: Final = 192 * 1024 * 1024
 LARGE_BYTES: Final = 64 * 1024
 """Smaller writes aren't counted before the transport says that too many wait."""
-WHY: Final = "too many bytes are in flight for all clients: try again later"
+TOO_MANY_BYTES: Final = "too many bytes are in flight for all clients: try again later"
 
 
 class Budget:

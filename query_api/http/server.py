@@ -30,7 +30,7 @@ from hive.errors import TooLargeError
 from query_api.http.gate import Gate, is_this_machine
 from query_api.http.messages import problem
 from query_api.http.response_cache import RawResponse, ResponseCache
-from query_api.in_flight import LARGE_BYTES, WHY, Budget, Untaken
+from query_api.in_flight import LARGE_BYTES, TOO_MANY_BYTES, Budget, Untaken
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.recent_reads import RecentReads
 from query_api.positions import Position
@@ -310,11 +310,11 @@ class ReadProtocol(HttpToolsProtocol):
         """Ends the connection, because too many bytes are in flight."""
         if self not in self.connections:
             return
-        log.info("a client's connection was ended", client=self.client, why=WHY)
+        log.info("a client's connection was ended", client=self.client, why=TOO_MANY_BYTES)
         if self.transport.get_write_buffer_size():
             self._hang_up()
         elif not self.transport.is_closing():
-            self._refuse(503, WHY, at_once=True)
+            self._refuse(503, TOO_MANY_BYTES, at_once=True)
 
     def _hang_up(self) -> None:
         # Without this, the system would go on sending what it has buffered.

@@ -7,7 +7,7 @@ from typing import Final, Protocol, cast
 import structlog
 
 from hive.errors import RefusedLoginError, ThriftError
-from query_api.in_flight import LARGE_BYTES, WHY, Budget, Untaken
+from query_api.in_flight import LARGE_BYTES, TOO_MANY_BYTES, Budget, Untaken
 from query_api.thrift.backlog import Backlog
 from query_api.thrift.compact_layer import CompactLayer
 from query_api.thrift.compact_reader import PROTOCOL as COMPACT
@@ -29,8 +29,11 @@ from query_api.thrift.flow_control import FlowControl
 from query_api.thrift.frames import Frames
 from query_api.thrift.sasl.handshake import Handshake
 from query_api.thrift.sasl.mechanism import Identity, Layer
-from query_api.thrift.sasl.unauthenticated import WHY as WHY_SASL
-from query_api.thrift.sasl.unauthenticated import WHY_HTTP, UnauthenticatedCalls
+from query_api.thrift.sasl.unauthenticated import (
+    NEEDS_HTTP_LOGIN,
+    NEEDS_SASL_LOGIN,
+    UnauthenticatedCalls,
+)
 from query_api.thrift.scanner import STEPS_MAX, Scanner
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.wire import Fault, Message, refusal
@@ -416,7 +419,7 @@ class Connection(asyncio.Protocol):
             return
         if settings.needs_login:
             assert self.calls is not None
-            why = WHY_SASL if settings.mechanisms else WHY_HTTP
+            why = NEEDS_SASL_LOGIN if settings.mechanisms else NEEDS_HTTP_LOGIN
             self.calls = UnauthenticatedCalls(self.calls, self, self.workers_methods, why)
         self.flow.stop_clock()
         self._enter(IDLE)
@@ -458,7 +461,7 @@ class Connection(asyncio.Protocol):
         if self._state is ENDING:
             self._transport.abort()
         else:
-            self._refuse("limit", WHY)
+            self._refuse("limit", TOO_MANY_BYTES)
 
     def _refuse(self, kind: str, why: str) -> None:
         scanner = self._scanner

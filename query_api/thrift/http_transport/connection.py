@@ -10,7 +10,7 @@ import httptools
 import structlog
 
 from hive.errors import RefusedLoginError
-from query_api.in_flight import LARGE_BYTES, WHY, Budget
+from query_api.in_flight import LARGE_BYTES, TOO_MANY_BYTES, Budget
 from query_api.thrift.flow_control import FlowControl
 from query_api.thrift.http_transport.request import Request, too_large
 from query_api.thrift.http_transport.response import CONTINUE, Headers, Response, refusal
@@ -405,7 +405,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _make_room(self) -> None:
         """Ends the connection, because too many bytes are in flight."""
-        self.end("limit", WHY)
+        self.end("limit", TOO_MANY_BYTES)
 
     def _end_session(self) -> None:
         session, self.session = self.session, None

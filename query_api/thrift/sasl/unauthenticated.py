@@ -4,12 +4,12 @@ from typing import Final, Protocol
 
 from query_api.thrift.wire import Fault, Message, refusal
 
-WHY: Final = (
+NEEDS_SASL_LOGIN: Final = (
     "this server lets in only clients that prove who they are by SASL: set "
     "hive.metastore.sasl.enabled=true (Kerberos, tokens) or hive.metastore.client.auth.mode=PLAIN "
     "at the client"
 )
-WHY_HTTP: Final = (
+NEEDS_HTTP_LOGIN: Final = (
     "this server lets in only clients that prove who they are by tokens over HTTP: set "
     "hive.metastore.client.thrift.transport.mode=http and the port of thrift.http_port at the "
     "client"

@@ -10,7 +10,7 @@ import pytest
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
 from query_api.thrift.sasl.negotiation import Status
-from query_api.thrift.sasl.unauthenticated import WHY
+from query_api.thrift.sasl.unauthenticated import NEEDS_SASL_LOGIN
 from tests.query_api.sales import sales
 from tests.query_api.thrift.http_transport.clients import HttpClient, basic, call
 from tests.query_api.thrift.sasl.clients import log_in
@@ -73,7 +73,7 @@ async def test_a_worker_lets_in_who_logs_in(
             stranger = await connect(port, authority)
             reply = await stranger.call("get_all_databases")
             assert reply is not None
-            assert WHY.encode() in reply.body
+            assert NEEDS_SASL_LOGIN.encode() in reply.body
             for password, status in ((PASSWORD, 200), (f"{PASSWORD}!", 401)):
                 over_http = await connect_http(http_port, authority)
                 request = call("get_all_databases", headers=basic("ann", password))

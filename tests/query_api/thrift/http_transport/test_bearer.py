@@ -19,7 +19,7 @@ from metatide.worker.thrift import thrift_settings
 from query_api.thrift.client_identity import SET_UGI
 from query_api.thrift.http_transport import key_set
 from query_api.thrift.http_transport.bearer import SKEW_S
-from query_api.thrift.sasl.unauthenticated import WHY_HTTP
+from query_api.thrift.sasl.unauthenticated import NEEDS_HTTP_LOGIN
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.upstream import UpstreamSettings
 from tests.query_api.thrift.http_transport.clients import Answer, HttpRunning, call, serving_http
@@ -183,7 +183,7 @@ async def test_without_a_token_nobody_is_served(place: Place, headers: dict[str,
         binary = await here.running.connect(ssl=place.trusted)
         reply = await binary.call("get_table")
         assert reply is not None
-        assert WHY_HTTP.encode() in reply.body
+        assert NEEDS_HTTP_LOGIN.encode() in reply.body
 
 
 async def test_a_token_is_refused_once_it_has_expired(

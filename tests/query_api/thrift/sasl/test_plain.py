@@ -23,7 +23,7 @@ from query_api.thrift.client_identity import SET_UGI
 from query_api.thrift.frames import Frames
 from query_api.thrift.sasl.negotiation import Status, frame
 from query_api.thrift.sasl.plain import CHARS_MAX, Plain
-from query_api.thrift.sasl.unauthenticated import WHY
+from query_api.thrift.sasl.unauthenticated import NEEDS_SASL_LOGIN
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.upstream import UpstreamSettings
 from tests.query_api.thrift.methods.wire import arguments
@@ -148,7 +148,7 @@ async def test_a_client_without_sasl_is_refused_whatever_it_calls(place: Place) 
             reply = await client.call(method)
             assert reply is not None
             assert reply.kind == 3
-            assert WHY.encode() in reply.body
+            assert NEEDS_SASL_LOGIN.encode() in reply.body
             assert await client.reply() is None
         assert await log_in(first, "ann", PASSWORDS["ann"]) == (Status.COMPLETE, b"")
         assert await get(first) == result("c")
@@ -168,7 +168,7 @@ async def test_no_transport_or_protocol_stands_in_for_a_login(
         call = compacted(call) if is_compact else call
         client.writer.write(Frames().framed(call) if is_framed else call)
         said = await client.reader.read()
-        assert WHY.encode() in said
+        assert NEEDS_SASL_LOGIN.encode() in said
         assert not here.methods.calls
         line = 'metatide_thrift_refused_total{reason="unauthenticated"} 1.0'
         await until(lambda: line in here.metrics())
