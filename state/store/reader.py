@@ -12,7 +12,7 @@ from rocksdict import AccessType, Rdict
 
 from hive.errors import OtherStoreError
 from state.store import metadata
-from state.store.columns import Columns
+from state.store.column_families import ColumnFamilies
 from state.store.commits import Commits
 from state.store.faults import Faults
 from state.store.metadata import Identity, Position
@@ -63,29 +63,29 @@ class ReadOnlyStore:
             database = Rdict(
                 str(self._faults.path), database_options(budget, create=create), options, access
             )
-            self._columns = Columns(database, families, self._faults)
+            self._families = ColumnFamilies(database, families, self._faults)
         except Exception as error:
             raise self._faults.typed(error) from error
 
     def _check_identity(self, identity: Identity | None) -> None:
         """Refuses a store other than the expected one, and reads its position."""
         try:
-            stored = self._columns.metadata.get(metadata.IDENTITY_KEY)
-            position = self._columns.metadata.get(metadata.POSITION_KEY)
+            stored = self._families.metadata.get(metadata.IDENTITY_KEY)
+            position = self._families.metadata.get(metadata.POSITION_KEY)
         except Exception as error:
-            self._columns.close()
+            self._families.close()
             raise self._faults.typed(error) from error
         try:
             difference = identity and metadata.differences(stored or b"", identity)
             self._identity = metadata.decode_identity(stored or b"")
             self._position = metadata.decode_position(position or b"")
         except msgspec.MsgspecError as error:
-            self._columns.close()
+            self._families.close()
             raise self._faults.cold(
                 f"it has no readable identity and position ({error})"
             ) from error
         if difference is not None:
-            self._columns.close()
+            self._families.close()
             raise OtherStoreError(
                 f"the store in {self.path} is another one: {difference}. "
                 "Point to the right directory, or build the shard again"
@@ -109,9 +109,9 @@ class ReadOnlyStore:
         """The present state with its position, unaffected by later commits."""
         self._faults.check()
         with self._lock:
-            if not self._columns.columns:
+            if not self._families.opened:
                 raise self._faults.closed()
-            snapshot = StoreSnapshot(self._columns)
+            snapshot = StoreSnapshot(self._families)
             self._snapshots.add(snapshot)
         return snapshot
 
@@ -121,7 +121,7 @@ class ReadOnlyStore:
         with self._lock:
             for snapshot in list(self._snapshots):
                 snapshot.close()
-            self._columns.close()
+            self._families.close()
 
     def __enter__(self) -> Self:
         return self

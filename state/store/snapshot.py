@@ -6,7 +6,7 @@ import rocksdict
 
 from state.kv import in_one_kind
 from state.store import metadata
-from state.store.columns import Columns, Cursor
+from state.store.column_families import METADATA, ColumnFamilies, Cursor
 from state.store.metadata import Position
 
 _NOT_FOUND = ("key not found",)
@@ -21,18 +21,18 @@ class StoreSnapshot:
     snapshots, while no commit can come between; all scans of a family share it.
     """
 
-    __slots__ = ("__weakref__", "_columns", "_cursors", "_route", "_views")
+    __slots__ = ("__weakref__", "_cursors", "_families", "_route", "_views")
 
-    def __init__(self, columns: Columns) -> None:
-        self._columns = columns
-        self._route = columns.route
-        self._views: list[rocksdict.Snapshot] = [column.snapshot() for column in columns.columns]
-        self._cursors = [Cursor(column.iter(), columns.faults) for column in columns.columns]
+    def __init__(self, families: ColumnFamilies) -> None:
+        self._families = families
+        self._route = families.route
+        self._views: list[rocksdict.Snapshot] = [family.snapshot() for family in families.opened]
+        self._cursors = [Cursor(family.iter(), families.faults) for family in families.opened]
 
     @property
     def position(self) -> Position:
         try:
-            return metadata.decode_position(self._views[1][metadata.POSITION_KEY])
+            return metadata.decode_position(self._views[METADATA][metadata.POSITION_KEY])
         except Exception as error:
             raise self._error(error) from error
 
@@ -64,4 +64,4 @@ class StoreSnapshot:
         self._cursors.clear()
 
     def _error(self, error: Exception) -> Exception:
-        return self._columns.faults.typed(error) if self._views else self._columns.faults.closed()
+        return self._families.faults.typed(error) if self._views else self._families.faults.closed()

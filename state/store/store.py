@@ -12,6 +12,7 @@ from rocksdict import (
 )
 
 from state.store import metadata
+from state.store.column_families import METADATA
 from state.store.faults import Faults
 from state.store.metadata import Identity, Position
 from state.store.options import Family, MemoryBudget, write_options
@@ -51,7 +52,7 @@ class Store(ReadOnlyStore):
 
     def _write_identity(self, identity: Identity) -> None:
         batch = WriteBatch(raw_mode=True)
-        handle = self._columns.metadata_handle
+        handle = self._families.metadata_handle
         batch.put(metadata.IDENTITY_KEY, metadata.encode(identity), handle)
         batch.put(metadata.POSITION_KEY, metadata.encode(Position()), handle)
         self._write(batch, Position())
@@ -60,14 +61,14 @@ class Store(ReadOnlyStore):
     def close(self) -> None:
         """Flushes and closes. rocksdict's own flush on closing isn't atomic over families."""
         try:
-            if self._columns.database is not None and not self._faults.is_cold:
+            if self._families.database is not None and not self._faults.is_cold:
                 self.flush()
         finally:
             super().close()
 
     def transaction(self) -> Overlay:
         self._faults.check()
-        return Overlay(self._columns)
+        return Overlay(self._families)
 
     def commit(self, transaction: Overlay, position: Position) -> None:
         """Makes the changes and the position visible together, and durable together later.
@@ -78,7 +79,7 @@ class Store(ReadOnlyStore):
         self._faults.check()
         self.commits.begin(transaction)
         batch = WriteBatch(raw_mode=True)
-        route, handles = self._columns.route, self._columns.handles
+        route, handles = self._families.route, self._families.handles
         if not handles:
             raise self._faults.closed()
         for start, end in transaction.ranges:
@@ -89,7 +90,7 @@ class Store(ReadOnlyStore):
                 batch.delete(key, handle)
             else:
                 batch.put(key, value, handle)
-        batch.put(metadata.POSITION_KEY, metadata.encode(position), handles[1])
+        batch.put(metadata.POSITION_KEY, metadata.encode(position), handles[METADATA])
         self._write(batch, position)
         transaction.clear()
 
@@ -97,7 +98,7 @@ class Store(ReadOnlyStore):
         """Writes under the lock, so that everything read of the store at one moment has one
         position."""
         with self._lock:
-            database = self._columns.database
+            database = self._families.database
             if database is None:
                 raise self._faults.closed()
             try:
@@ -119,7 +120,7 @@ class Store(ReadOnlyStore):
         assert not path.exists(), f"{path} is there already"
         self.flush()
         with self._lock:
-            database = self._columns.database
+            database = self._families.database
             if database is None:
                 raise self._faults.closed()
             try:
@@ -139,9 +140,9 @@ class Store(ReadOnlyStore):
         self._faults.check()
         position = self._position
         try:
-            self._columns.metadata.compact_range(metadata.POSITION_KEY, metadata.POSITION_END)
+            self._families.metadata.compact_range(metadata.POSITION_KEY, metadata.POSITION_END)
         except Exception as error:
-            raise self._columns.error(error) from error
+            raise self._families.error(error) from error
         # A compaction doesn't report that it failed, but every later write does.
         self._write(WriteBatch(raw_mode=True))
         return position
@@ -154,5 +155,5 @@ class Store(ReadOnlyStore):
         self.flush()
         options = CompactOptions()
         options.set_bottommost_level_compaction(BottommostLevelCompaction.force_optimized())
-        for column in list(self._columns.columns):
-            column.compact_range(None, None, options)
+        for family in list(self._families.opened):
+            family.compact_range(None, None, options)

@@ -12,16 +12,18 @@ from state.store.faults import Faults
 from state.store.options import Family
 
 _DEFAULT: Final = "default"
+METADATA: Final = 1
+"""The index of the metadata's family among all of a store."""
 
 
-class Columns:
-    """The newest state, for the single writer; readers take a `Snapshot`."""
+class ColumnFamilies:
+    """The newest state, for the single writer; readers take a `StoreSnapshot`."""
 
     def __init__(self, database: Rdict, families: Sequence[Family], faults: Faults) -> None:
         names = [_DEFAULT, metadata.FAMILY, *(family.name for family in families)]
         self.faults = faults
         self.database: Rdict | None = database
-        self.columns: list[Rdict] = [database.get_column_family(name) for name in names]
+        self.opened: list[Rdict] = [database.get_column_family(name) for name in names]
         self.handles: list[ColumnFamily] = [
             database.get_column_family_handle(name) for name in names
         ]
@@ -33,15 +35,15 @@ class Columns:
 
     @property
     def metadata(self) -> Rdict:
-        return self.columns[1]
+        return self.opened[METADATA]
 
     @property
     def metadata_handle(self) -> ColumnFamily:
-        return self.handles[1]
+        return self.handles[METADATA]
 
     def get(self, key: bytes) -> bytes | None:
         try:
-            value: bytes | None = self.columns[self.route[key[0]]].get(key)
+            value: bytes | None = self.opened[self.route[key[0]]].get(key)
         except Exception as error:
             raise self.error(error) from error
         return value
@@ -58,19 +60,19 @@ class Columns:
         options = ReadOptions()
         options.set_iterate_upper_bound(end)
         try:
-            iterator = self.columns[self.route[start[0]]].iter(options)
+            iterator = self.opened[self.route[start[0]]].iter(options)
         except Exception as error:
             raise self.error(error) from error
         return Cursor(iterator, self.faults, options)
 
     def error(self, error: Exception) -> Exception:
         """The error to raise for one from rocksdict, or from the lists that `close` has emptied."""
-        return self.faults.typed(error) if self.columns else self.faults.closed()
+        return self.faults.typed(error) if self.opened else self.faults.closed()
 
     def close(self) -> None:
         """Drops all references: RocksDB releases the directory with the last one."""
         database, self.database = self.database, None
-        self.columns.clear()
+        self.opened.clear()
         self.handles.clear()
         if database is not None:
             # The store is flushed or cold, so whatever makes closing fail was reported before.
