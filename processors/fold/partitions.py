@@ -30,7 +30,7 @@ def _add_partitions(work: WorkingSet, state: TableState, event: int, action: Put
     watched = state.detailed or state.loads.open is not None
     for partition in action.partitions:
         if watched:
-            _end_statistics(work, name, state, event, partition.values, added=True)
+            _end_statistics(work, name, state, event, partition.values, has_none=True)
         if state.doubtful:
             state.doubtful.pop(keys.named_values(partition.values), None)
         put(
@@ -55,7 +55,7 @@ def change_partitions(
         key = keys.partition(name, partition.values)
         same = _columns_are(work, key, event, partition) and not action.truncates
         if state.detailed and not same:
-            _end_statistics(work, name, state, event, partition.values, added=False)
+            _end_statistics(work, name, state, event, partition.values, has_none=False)
         # A truncation is stored before its event, in a transaction of its own.
         is_told = bool(partition.data) and not action.truncates
         entry, locked = _entry(event, partition), is_told and not _is_outdated(work, key, partition)
@@ -82,7 +82,7 @@ def change_partition(
     name, partition = action.table, action.partition
     key = keys.partition(name, partition.values)
     if state.detailed and (action.truncates or not _columns_are(work, key, event, partition)):
-        _end_statistics(work, name, state, event, partition.values, added=False)
+        _end_statistics(work, name, state, event, partition.values, has_none=False)
     replaced = replace(work, state.loads, key, event, _entry(event, partition), action.before)
     _doubt_unless_known(work, name, state, event, partition.values, replaced)
 
@@ -114,7 +114,7 @@ def drop_partitions(work: WorkingSet, event: int, action: DropPartitions) -> Non
         if state.doubtful:
             state.doubtful.pop(keys.named_values(values), None)
         if watched:
-            _end_statistics(work, name, state, event, values, added=True)
+            _end_statistics(work, name, state, event, values, has_none=True)
     note_write(work, name, state, event)
 
 
@@ -130,7 +130,7 @@ def _rename_partition(
     had_statistics = False
     if state.detailed or loads.open is not None:
         for values in (action.old, partition.values):
-            had_statistics |= _end_statistics(work, name, state, event, values, added=False)
+            had_statistics |= _end_statistics(work, name, state, event, values, has_none=False)
     old, new = keys.partition(name, action.old), keys.partition(name, partition.values)
     if loads.open is not None:
         work.doubt_table(name, state, event, Doubt.REWRITTEN)
@@ -185,12 +185,13 @@ def _end_statistics(
     state: TableState,
     event: int,
     values: tuple[str, ...],
-    added: bool,
+    *,
+    has_none: bool,
 ) -> bool:
-    """Deletes the statistics of a partition; returns whether there were any. An added or dropped
-    one has none; otherwise they become unknown, unless there were none."""
+    """Deletes the statistics of a partition; returns whether there were any. One that was just
+    added or dropped has none; otherwise they become unknown, unless there were none before."""
     prefix = keys.statistics_of_partition(name, values)
     had_statistics = delete_below(work, state.loads, prefix, event)
-    if not added and (had_statistics or state.loads.open is not None):
+    if not has_none and (had_statistics or state.loads.open is not None):
         work.doubt_statistics(name, state, event, Doubt.REWRITTEN)
     return had_statistics
