@@ -19,6 +19,7 @@ from hive.errors import SourceError
 from hive.events.row import NotificationRow
 from hive.listener import UNLOGGED_TRANSACTION_TYPES
 from hive.reader import notification_log
+from hive.reader.driver_errors import driver_reason
 from hive.reader.sessions import DROP_PLANS, PlanAge
 from hive.schema import detect_followed, metadata
 from hive.urls import masked
@@ -177,9 +178,7 @@ class SqlSource:
             connection.exec_driver_sql(DROP_PLANS)
 
     def _problem(self, error: SQLAlchemyError) -> SourceError:
-        cause = str(getattr(error, "orig", None) or error).strip().splitlines()
-        why = cause[0] if cause else type(error).__name__
-        return SourceError(f"{self._shown} can't be read: {why}")
+        return SourceError(f"{self._shown} can't be read: {driver_reason(error)}")
 
     @property
     def _shown(self) -> str:

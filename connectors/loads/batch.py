@@ -19,6 +19,7 @@ from hive.errors import InputError, RefusedLoadError, SourceError, UnwritableRec
 from hive.names import DatabaseName, TableName
 from hive.reader.constraints import read_constraints
 from hive.reader.databases import read_databases, read_functions
+from hive.reader.driver_errors import driver_reason
 from hive.reader.engines import connect_for_one_statement
 from hive.reader.partitions import stream_partitions
 from hive.reader.rows.partitions import StoredPartition
@@ -54,8 +55,7 @@ def find_database(engine: Engine) -> Database:
 
 def unreadable(error: SQLAlchemyError) -> SourceError:
     """The driver's error as a SourceError, in one line."""
-    cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-    return SourceError(f"the metastore's database can't be read: {cause}")
+    return SourceError(f"the metastore's database can't be read: {driver_reason(error)}")
 
 
 CONTENT_ERRORS: Final = (SQLAlchemyError, InputError, UnicodeError, UnwritableRecordError)

@@ -8,6 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 from hive.errors import InputError
 from hive.reader.collation import read_collation
+from hive.reader.driver_errors import driver_reason
 from hive.schema import detect_followed
 from hive.urls import masked
 from metatide.doctor.finding import Finding, failed, ok
@@ -41,7 +42,7 @@ def reachable(target: Target) -> Finding:
         return failed(detail, remedy)
     except DBAPIError as error:
         return failed(
-            f"{shown} does not answer: {_reason(error)}",
+            f"{shown} does not answer: {driver_reason(error)}",
             "start it, or correct database.url (--database) and database.password",
         )
     if replica:
@@ -83,8 +84,3 @@ def collation(target: Target) -> Finding:
             "leaves them to the metastore"
         )
     return ok(f"{order.name}, by bytes")
-
-
-def _reason(error: DBAPIError) -> str:
-    lines = str(error.orig).strip().splitlines()
-    return lines[0] if lines else type(error.orig).__name__

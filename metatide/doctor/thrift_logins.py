@@ -6,6 +6,7 @@ from pathlib import Path
 from sqlalchemy.exc import DBAPIError
 
 from hive.errors import RefusedLoginError
+from hive.reader.driver_errors import driver_reason
 from hive.reader.tokens import stored_token
 from hive.schema import detect_followed
 from metatide.config.values import KeysLocation
@@ -111,9 +112,8 @@ def _in_database(target: Target) -> Finding:
                 return failed("this database has no metastore's tables", "correct database.url")
             connection.execute(stored_token(version, _NO_TOKEN))
     except DBAPIError as error:
-        why = str(error.orig).strip().partition("\n")[0]
         return failed(
-            f"DELEGATION_TOKENS can't be read: {why}",
+            f"DELEGATION_TOKENS can't be read: {driver_reason(error)}",
             "grant the user of database.url SELECT on it, or set "
             "thrift.delegation_token_check=metastore",
         )

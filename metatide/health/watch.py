@@ -9,6 +9,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import MetatideError, TopicError
+from hive.reader.driver_errors import driver_reason
 from metatide.health.heard import HeardConnectors, HeartbeatReader
 from metatide.health.report import Health, judge
 from metatide.health.thresholds import Thresholds
@@ -116,7 +117,7 @@ class HealthWatch:
         try:
             start = await asyncio.to_thread(database.oldest_after, applied)
         except (SQLAlchemyError, MetatideError) as error:
-            self._know(None, f"the database can't be read: {str(error).splitlines()[0]}")
+            self._know(None, f"the database can't be read: {driver_reason(error)}")
             return
         self._know(self._age.of(applied, start, began_s), None)
         self._fresh_until = time.monotonic() + FRESH_S

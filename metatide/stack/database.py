@@ -2,6 +2,7 @@
 
 import sqlalchemy as sa
 
+from hive.reader.driver_errors import driver_reason
 from hive.reader.engines import open_engine
 
 
@@ -16,6 +17,5 @@ def fault(engine: sa.Engine) -> str | None:
         with engine.connect() as connection:
             connection.execute(sa.select(1))
     except sa.exc.SQLAlchemyError as error:
-        cause = getattr(error, "orig", None) or error
-        return str(cause).strip().splitlines()[0]
+        return driver_reason(error)
     return None

@@ -8,6 +8,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import InputError, MachineError, MetatideError
 from hive.listener import MAKE_TRANSACTIONAL
+from hive.reader.driver_errors import driver_reason
 from metatide.advertised import worker_host
 from metatide.config import Config
 from metatide.doctor import Status, find_target
@@ -123,7 +124,7 @@ def _refuse_release(primary: Primary) -> None:
     try:
         primary.require_release()
     except (SQLAlchemyError, MachineError) as error:
-        log.info("can't determine the metastore's release", error=str(error).splitlines()[0])
+        log.info("can't determine the metastore's release", error=driver_reason(error))
 
 
 def _is_not_transactional(config: Config, primary: Primary) -> bool:
@@ -139,5 +140,5 @@ def _is_not_transactional(config: Config, primary: Primary) -> bool:
     try:
         return primary.has_unlogged_transactions()
     except (SQLAlchemyError, MetatideError) as error:
-        log.info("can't read the notification log", error=str(error).splitlines()[0])
+        log.info("can't read the notification log", error=driver_reason(error))
         return False

@@ -17,6 +17,7 @@ from typing import Final, Protocol
 from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import ClosedStoreError, ColdShardError, UnansweredError
+from hive.reader.driver_errors import driver_reason
 from hive.reader.snapshot import DatabaseSnapshot
 from hive.reader.write_ids import loaded, read_write_ids
 from hive.write_ids.lists import WriteIdList, write_id_list
@@ -104,7 +105,7 @@ class Auditor:
                 moment = _Moment(self._database, snapshot, readers)
                 results = {scope: moment.audited(scope) for scope in readers}
         except SQLAlchemyError as error:
-            why = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+            why = driver_reason(error)
             raise UnansweredError(f"the database can't be audited: {why}", 1.0) from error
         return {
             scope: result

@@ -11,6 +11,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from hive.errors import NoSuchObjectError, SourceError, UnansweredError
+from hive.reader.driver_errors import driver_reason
 from hive.reader.snapshot import DatabaseSnapshot
 from query_api.background_tasks import take_note
 from query_api.database.breaker import Breaker
@@ -101,8 +102,7 @@ class Fallback:
             answer = await self._in_a_thread(read)
         except _DOWN as error:
             self._down()
-            why = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-            log.warning("the database can't be read", error=why)
+            log.warning("the database can't be read", error=driver_reason(error))
             raise UnansweredError("the metastore's database does not answer", 1.0) from error
         except SourceError as error:
             self._down()

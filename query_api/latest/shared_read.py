@@ -8,6 +8,7 @@ from typing import Final
 import structlog
 
 from hive.errors import SourceError
+from hive.reader.driver_errors import driver_reason
 from query_api.latest.latest_log import LatestLog, marks_of
 from query_api.latest.log_history import LogHistory
 from query_api.latest.sequence import Tail
@@ -85,7 +86,7 @@ class SharedRead:
                 tail = await self._read(first, first - 1)
         except SourceError as error:
             self._is_failing = True
-            log.warning("the current event id can't be read", error=str(error).splitlines()[0])
+            log.warning("the current event id can't be read", error=driver_reason(error))
             return None
         if self._is_failing:
             self._is_failing = False
