@@ -21,7 +21,7 @@ from hive.listener import UNLOGGED_TRANSACTION_TYPES
 from hive.reader import notification_log
 from hive.reader.driver_errors import driver_reason
 from hive.reader.sessions import DROP_PLANS, PlanAge
-from hive.schema import detect_followed, metadata
+from hive.schema import metadata, require_followed
 from hive.urls import masked
 from state.records.actions import MISNAMED_EVENTS_MAX
 
@@ -132,6 +132,9 @@ class SqlSource:
         if self._connection is None:
             try:
                 self._connect()
+            except SourceError:
+                self.close()
+                raise
             except SQLAlchemyError as error:
                 self.close()
                 raise self._problem(error) from error
@@ -142,13 +145,7 @@ class SqlSource:
     def _connect(self) -> None:
         connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         self._connection = connection
-        version = detect_followed(connection)
-        if version is None:
-            self.close()
-            raise SourceError(
-                f"{self._shown} has no metastore's tables yet; "
-                "start the metastore, or correct database.url"
-            )
+        version = require_followed(connection)
         log.info("connected to the database", database=self._shown, release=version.release)
         self._tables = metadata(version)
         self._poll = notification_log.poll(self._tables, HASHED_CHARS_MAX)

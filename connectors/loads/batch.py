@@ -27,8 +27,7 @@ from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
 from hive.reader.tables import Condition, named, read_tables, stream_names
 from hive.reader.write_ids import read_write_ids
-from hive.schema import Version, detect_followed, metadata
-from hive.urls import masked
+from hive.schema import Version, metadata, require_followed
 from state.records import Scope, ScopeKind
 
 
@@ -43,14 +42,9 @@ def find_database(engine: Engine) -> Database:
     """Reads the version of the database's schema and describes the database by it."""
     try:
         with engine.connect() as connection:
-            version = detect_followed(connection)
+            return Database(engine, require_followed(connection))
     except SQLAlchemyError as error:
         raise unreadable(error) from error
-    if version is None:
-        raise SourceError(
-            f"{masked(engine.url.render_as_string())} has no metastore's tables; correct the URL"
-        )
-    return Database(engine, version)
 
 
 def unreadable(error: SQLAlchemyError) -> SourceError:

@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, MetaData, insert, inspect, select, text
 
-from hive.errors import InputError
+from hive.errors import InputError, SourceError
 from hive.schema.bookkeeping import describe_version
 from hive.schema.columns import MYSQL
 from hive.schema.description import metadata
@@ -48,6 +48,18 @@ def detect_followed(connection: Connection) -> Version | None:
             f"the metastore's database is of Hive {version.release}, whose log leaves out updates "
             "of statistics and what they change in tables and partitions: Metatide follows 4.0 "
             "and later; upgrade the metastore"
+        )
+    return version
+
+
+def require_followed(connection: Connection) -> Version:
+    """The version as `detect_followed` returns it; SourceError if the database has no tables of a
+    metastore."""
+    version = detect_followed(connection)
+    if version is None:
+        raise SourceError(
+            f"{masked(connection.engine.url.render_as_string())} has no metastore's tables; "
+            "start the metastore, or correct database.url"
         )
     return version
 

@@ -5,13 +5,11 @@ from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from hive.collation import Collation
-from hive.errors import SourceError
 from hive.reader import notification_log
 from hive.reader.collation import read_collation
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from hive.reader.tokens import stored_token
-from hive.schema import Version, detect_followed, metadata
-from hive.urls import masked
+from hive.schema import Version, metadata, require_followed
 from query_api.database.engine import bounded_engine
 from query_api.database.fallback import Fallback
 from query_api.database.listener import has_unlogged_transactions
@@ -103,10 +101,5 @@ class Primary:
     def _detected(self) -> Version:
         if self._version is None:
             with self._engine.connect() as connection:
-                self._version = detect_followed(connection)
-        if self._version is None:
-            raise SourceError(
-                f"{masked(self._engine.url.render_as_string())} has no metastore's tables; "
-                "start the metastore, or correct database.url"
-            )
+                self._version = require_followed(connection)
         return self._version

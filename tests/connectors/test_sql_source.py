@@ -10,6 +10,7 @@ from connectors import sql_source
 from connectors.source import HASHED_CHARS_MAX, rows_hash
 from connectors.sql_source import SqlSource
 from hive.errors import SourceError
+from hive.schema import Version, create
 from metatide.stack.database import make_engine
 from tests.connectors.connector_runs import Log
 
@@ -133,4 +134,17 @@ def test_a_connection_that_the_server_ended_is_no_rest(log: Log) -> None:
     with pytest.raises(SourceError):
         source.poll(1, 1)
     assert source.poll(1, 1).current == 1
+    source.close()
+
+
+def test_a_database_without_tables_is_read_once_a_metastore_has_made_them(
+    new_database: Callable[[], str],
+) -> None:
+    engine = make_engine(new_database())
+    source = SqlSource(engine)
+    for _ in range(2):
+        with pytest.raises(SourceError, match="has no metastore's tables"):
+            source.poll(0, 0)
+    create(engine, Version.V4_1)
+    assert source.poll(0, 0).current == 0
     source.close()

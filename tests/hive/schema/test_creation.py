@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from hive.errors import InputError
-from hive.schema import Version, create, detect, metadata
+from hive.errors import InputError, SourceError
+from hive.schema import Version, create, detect, metadata, require_followed
 from metatide.stack.database import make_engine
 
 
@@ -110,3 +110,14 @@ def test_a_schema_made_half_is_refused(engine: sa.Engine) -> None:
         connection.execute(sa.delete(metadata(Version.V4_0).tables["VERSION"]))
         with pytest.raises(InputError, match="VERSION"):
             detect(connection)
+
+
+def test_a_database_of_something_else_is_named(engine: sa.Engine) -> None:
+    with (
+        engine.connect() as connection,
+        pytest.raises(SourceError, match=f"{engine.url.database} has no metastore's tables"),
+    ):
+        require_followed(connection)
+    create(engine, Version.V4_1)
+    with engine.connect() as connection:
+        assert require_followed(connection) is Version.V4_1
