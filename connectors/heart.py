@@ -5,13 +5,14 @@ from collections.abc import Callable
 from typing import Final
 
 import structlog
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaException, Producer
 from confluent_kafka.cimpl import NewTopic
 
 from hive.errors import MetatideError
 from state.records.heartbeats import EVERY_S, Heartbeat, encode_heartbeat
 from state.topic import Topic
-from state.topic.settings import QUIET, REQUEST_TIMEOUT_S, reason
+from state.topic.creation import create_missing
+from state.topic.settings import QUIET, reason
 
 log = structlog.get_logger()
 
@@ -88,17 +89,13 @@ class Heart:
 
     def _create(self) -> bool:
         """Creates the topic unless it exists; False if the brokers can't be reached."""
-        wanted = NewTopic(self._topic.heartbeats, 1, -1, config=_SETTINGS)
         try:
-            admin = self._topic.admin()
+            create_missing(self._topic, NewTopic(self._topic.heartbeats, 1, -1, config=_SETTINGS))
         except MetatideError as error:
-            log.debug("the topic of heartbeats can't be created", why=str(error))
-            return False
-        for answer in admin.create_topics([wanted], request_timeout=REQUEST_TIMEOUT_S).values():
-            try:
-                answer.result()
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    log.debug("the topic of heartbeats can't be created", why=reason(error))
-                    return False
-        return True
+            why = str(error)
+        except KafkaException as error:
+            why = reason(error)
+        else:
+            return True
+        log.debug("the topic of heartbeats can't be created", why=why)
+        return False

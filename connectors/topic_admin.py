@@ -2,10 +2,9 @@
 
 import time
 from collections.abc import Mapping
-from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
@@ -14,6 +13,7 @@ from connectors.kept_decisions import keep_decisions
 from hive.errors import InputError, MachineError, OtherTopicError, TopicError
 from state.topic import Topic
 from state.topic.client import topic_bounds
+from state.topic.creation import create_missing
 from state.topic.settings import RECORD_BYTES_MAX, REQUEST_TIMEOUT_S, reason
 
 SETTINGS = {
@@ -51,19 +51,20 @@ def create(topic: Topic) -> bool:
     An existing topic with another number of partitions is refused: it would route tables to two
     shards.
     """
-    admin = topic.admin()
-    # -1 means the brokers' default replication factor.
-    wanted = [
-        NewTopic(topic.name, topic.shards, -1, config=SETTINGS),
-        NewTopic(topic.dead_letter, 1, -1, config=SETTINGS),
-    ]
-    created = [
-        _made(topic, answer)
-        for answer in admin.create_topics(wanted, request_timeout=REQUEST_TIMEOUT_S).values()
-    ]
+    try:
+        # -1 means the brokers' default replication factor.
+        is_new, _ = create_missing(
+            topic,
+            NewTopic(topic.name, topic.shards, -1, config=SETTINGS),
+            NewTopic(topic.dead_letter, 1, -1, config=SETTINGS),
+        )
+    except KafkaException as error:
+        raise MachineError(
+            f"the topic {topic.name} can't be created at {topic.servers}: {reason(error)}"
+        ) from error
     _await_leaders(topic)
     check(topic)
-    return created[0]
+    return is_new
 
 
 def check(topic: Topic) -> None:
@@ -126,18 +127,6 @@ def _await_leaders(topic: Topic) -> None:
             time.sleep(_LEADERS_POLL_S)
         else:
             return
-
-
-def _made(topic: Topic, answer: "Future[Any]") -> bool:
-    try:
-        answer.result()
-    except KafkaException as error:
-        if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
-            return False
-        raise MachineError(
-            f"the topic {topic.name} can't be created at {topic.servers}: {reason(error)}"
-        ) from error
-    return True
 
 
 def _partitions(admin: AdminClient, topic: Topic) -> Mapping[int, Any]:

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Final
 
 import structlog
-from confluent_kafka import KafkaError, KafkaException, Producer
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka import KafkaException, Producer
 
 from hive.errors import TopicError
 from processors.fold import Signal
 from processors.metrics import Metrics
 from state.loads import Cold, Loads, OpenLoad
 from state.records import Scope, ScopeKind
-from state.records.signals import AnySignal, Ask, encode_signal, signal_key, signals_topic
+from state.records.signals import AnySignal, Ask, encode_signal, signal_key
 from state.shard_reader import ShardReader
 from state.store import StoreSnapshot
 from state.topic import Topic
-from state.topic.settings import QUIET, REQUEST_TIMEOUT_S
+from state.topic.creation import create_signals
+from state.topic.settings import QUIET, REQUEST_TIMEOUT_S, reason
 
 TICK_S: Final = 0.1
 MAKE_AGAIN_S: Final = 1.0
@@ -83,7 +83,7 @@ class Signals:
     ) -> None:
         self._clock = clock
         self._topic = topic
-        self._name = signals_topic(topic.name)
+        self._name = topic.signals
         self._snapshot = snapshot
         self._metrics = metrics
         self._waiting: dict[_Key, _Waiting] = {}
@@ -244,18 +244,14 @@ class Signals:
         self._metrics.asks.inc()
 
     def _make_topic(self) -> bool:
-        """Creates the signals topic; returns whether it exists. Old requests are worthless, so it
-        may lose records."""
+        """Creates the signals topic unless it exists; returns whether it does."""
         admin = self._topic.admin()
-        topic = NewTopic(self._name, 1, -1, config={"retention.ms": str(24 * 3600 * 1000)})
         try:
             if self._name not in admin.list_topics(timeout=REQUEST_TIMEOUT_S).topics:
-                admin.create_topics([topic])[self._name].result()
+                create_signals(self._topic)
         except KafkaException as error:
-            why = error.args[0]
-            if why.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                log.info("the signals topic wasn't created", why=why.str())
-                return False
+            log.info("the signals topic wasn't created", why=reason(error))
+            return False
         return True
 
 

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import structlog
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from connectors.producer import join_group
 from hive.errors import (
@@ -21,14 +20,12 @@ from state.records.signals import (
     BeginEpoch,
     Forget,
     decode_signal,
-    signals_topic,
 )
 from state.topic import Topic
-from state.topic.settings import REQUEST_TIMEOUT_S, reason
+from state.topic.creation import create_signals
+from state.topic.settings import reason
 
 log = structlog.get_logger()
-_SETTINGS = {"cleanup.policy": "delete", "retention.ms": str(24 * 3600 * 1000)}
-"""Old signals are worthless: whoever still misses a load asks again."""
 _AT_ONCE = 500
 _WAIT_S = 1.0
 _UNTAKEN_MAX = 1_000
@@ -43,7 +40,7 @@ class SignalsConsumer:
     """
 
     def __init__(self, topic: Topic) -> None:
-        self._name = signals_topic(topic.name)
+        self._name = topic.signals
         create(topic)
         self._consumer: Consumer = join_group(topic, f"{topic.name}.loads", [self._name])
         self.partitions = 0
@@ -128,13 +125,9 @@ def _would_fail(signal: AnySignal, fault: MachineError) -> bool:
 
 def create(topic: Topic) -> None:
     """Creates the signals topic unless it exists."""
-    wanted = NewTopic(signals_topic(topic.name), topic.shards, -1, config=_SETTINGS)
-    admin = topic.admin()
-    for answer in admin.create_topics([wanted], request_timeout=REQUEST_TIMEOUT_S).values():
-        try:
-            answer.result()
-        except KafkaException as error:
-            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise PublishError(
-                    f"the topic {wanted.topic} can't be created at {topic.servers}: {reason(error)}"
-                ) from error
+    try:
+        create_signals(topic)
+    except KafkaException as error:
+        raise PublishError(
+            f"the topic {topic.signals} can't be created at {topic.servers}: {reason(error)}"
+        ) from error

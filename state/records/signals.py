@@ -65,11 +65,6 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[AnySignal] = msgspec.msgpack.Decoder(AnySignal)
 
 
-def signals_topic(topic: str) -> str:
-    """The name of the signals topic that belongs to an events topic."""
-    return f"{topic}.signals"
-
-
 def encode_signal(signal: AnySignal) -> bytes:
     """Encodes the value of a message of the signals topic."""
     return _PREFIX + _encoder.encode(signal)

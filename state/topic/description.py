@@ -30,6 +30,11 @@ class Topic(Struct, frozen=True):
         return f"{self.name}.heartbeats"
 
     @property
+    def signals(self) -> str:
+        """The name of the topic in which workers, readers and operators ask connectors."""
+        return f"{self.name}.signals"
+
+    @property
     def no_group(self) -> str:
         """The group of consumers that join none. librdkafka requires one, and looks for its
         coordinator.

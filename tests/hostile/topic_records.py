@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from state.records import AnyRecord, encode
-from state.records.signals import AnySignal, encode_signal, signals_topic
+from state.records.signals import AnySignal, encode_signal
 from state.topic import Topic
 from state.topic.client import topic_bounds
 from state.topic.partitions import assigned_consumer
@@ -61,7 +61,7 @@ class Writer:
         self._write(self._topic.name, value)
 
     def signal(self, value: bytes) -> None:
-        self._write(signals_topic(self._topic.name), value)
+        self._write(self._topic.signals, value)
 
     def _write(self, name: str, value: bytes) -> None:
         """Waits for the brokers, so that who comes next sees what it does."""

@@ -1,6 +1,7 @@
 """When a worker asks for a load again."""
 
 import asyncio
+import uuid
 from typing import cast
 
 import pytest
@@ -234,3 +235,13 @@ def test_a_load_that_goes_on_is_waited_for(asking: Asking) -> None:
     for number in range(40):
         asking.fold(LoadRows(0, "long", SCOPE, 2, number, Rows()))
         assert asking.sent(STALLED_S / 4) == 0
+
+
+def test_a_topic_that_a_worker_makes_has_a_partition_for_each_shard(kafka_broker: str) -> None:
+    """With fewer, some connectors would get no signals."""
+    topic = Topic(kafka_broker, f"test-{uuid.uuid4().hex[:12]}", 3)
+    admin = topic.admin()
+    assert Signals(topic, lambda _: None, Metrics())._make_topic()
+    while topic.signals not in (topics := admin.list_topics(timeout=30).topics):
+        pass
+    assert len(topics[topic.signals].partitions) == topic.shards

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from connectors import headers
 from connectors.loads.kafka_sink import BEGIN
 from hive.errors import TopicError
-from state.records.signals import Forget, signals_topic
+from state.records.signals import Forget
 from tests.simulation.broker import Headers
 from tests.simulation.nodes import TOPIC, ConnectorNode, WorkerNode
 from tests.simulation.scheduler import Process
@@ -145,7 +145,7 @@ def retention(world: "World", numbers: Numbers) -> None:
 
 def unclean_leader(world: "World", numbers: Numbers) -> None:
     """A replica leads that lacks acknowledged records."""
-    log = world.brokers.topics.get((TOPIC, signals_topic(TOPIC))[numbers[4] % 4 == 0])
+    log = world.brokers.topics.get((TOPIC, f"{TOPIC}.signals")[numbers[4] % 4 == 0])
     if log is not None:
         number = numbers[2] % len(log.partitions)
         count = (1, 2, 5, 30)[numbers[3] % 4]

@@ -12,7 +12,7 @@ from query_api.reads.tables import GetTable, ListTables
 from query_api.reasons import Source
 from query_api.requirement import Consistency, Requirement
 from state import digest
-from state.records.signals import BeginEpoch, signals_topic
+from state.records.signals import BeginEpoch
 from state.store import MemoryStore
 from tests.simulation.checker import plain, truth
 from tests.simulation.clients import Question, owner_of
@@ -178,7 +178,7 @@ def check_silence(world: World) -> None:
 
 
 def _signals(world: World) -> int:
-    log = world.brokers.topics.get(signals_topic(TOPIC))
+    log = world.brokers.topics.get(f"{TOPIC}.signals")
     return 0 if log is None else sum(partition.end for partition in log.partitions)
 
 

@@ -48,7 +48,6 @@ from state.records.signals import (
     Serve,
     encode_signal,
     signal_key,
-    signals_topic,
 )
 from state.topic import Topic
 from state.topic.client import topic_bounds
@@ -352,13 +351,13 @@ def test_asks_are_answered_once(database: Database, events: Topic) -> None:
     admin = events.admin()
     producer = Producer({"bootstrap.servers": events.servers})
     try:
-        until(lambda: signals_topic(events.name) in admin.list_topics().topics)
+        until(lambda: events.signals in admin.list_topics().topics)
         for scope, floor in ((table, 0), (table, 0), (ids, 0)):
             ask = Ask(0, scope, floor)
-            producer.produce(signals_topic(events.name), encode_signal(ask), signal_key(ask))
+            producer.produce(events.signals, encode_signal(ask), signal_key(ask))
             producer.flush()
             until(lambda: loader.idle)
-        producer.produce(signals_topic(events.name), b"junk")
+        producer.produce(events.signals, b"junk")
         producer.flush()
         sample = loader.metrics.registry.get_sample_value
 
@@ -378,7 +377,7 @@ def test_orders_that_come_while_the_database_is_away_are_written_once_it_is_back
     database: Database, events: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that needs no database doesn't wait for those before it."""
-    name = signals_topic(events.name)
+    name = events.signals
     signals.create(events)
     orders: list[Order] = [
         *(Forget(0, TableName("hive", "db", table), load=False) for table in ("t", "u", "v")),

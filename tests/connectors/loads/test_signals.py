@@ -30,7 +30,7 @@ from state.records import (
     names_scope,
 )
 from state.records.routing import home_shard, table_shard
-from state.records.signals import Ask, BeginEpoch, signals_topic
+from state.records.signals import Ask, BeginEpoch
 from state.shard_reader import ShardReader
 from state.topic import Topic, TopicClient
 from tests.connectors.connector_runs import new_topic, read
@@ -102,7 +102,7 @@ def test_whoever_sees_the_topic_of_events_finds_all_partitions_of_the_signals_to
     with connecting(store, events):
         while events.name not in (topics := admin.list_topics(timeout=30).topics):
             pass
-    assert len(topics[signals_topic(events.name)].partitions) == SHARDS
+    assert len(topics[events.signals].partitions) == SHARDS
 
 
 def records(events: Topic) -> list[AnyRecord]:

@@ -33,7 +33,7 @@ from state.records import (
 )
 from state.records.actions import CreateTable, PutPartitions, Undecodable
 from state.records.objects import PartitionImage, TableImage
-from state.records.signals import Ask, decode_signal, signals_topic
+from state.records.signals import Ask, decode_signal
 from state.shard_reader import ShardReader
 from state.store import Position, Store, set_aside
 from state.topic import Topic
@@ -98,9 +98,9 @@ def asks(topic: Topic) -> list[int]:
     settings = {"bootstrap.servers": topic.servers, "group.id": "unused"}
     consumer = Consumer(settings, logger=QUIET)
     events = []
-    signals = consumer.list_topics(timeout=30).topics.get(signals_topic(topic.name))
+    signals = consumer.list_topics(timeout=30).topics.get(topic.signals)
     for number in signals.partitions if signals else ():
-        partition = TopicPartition(signals_topic(topic.name), number, 0)
+        partition = TopicPartition(topic.signals, number, 0)
         _, end = consumer.get_watermark_offsets(partition, timeout=30)
         consumer.assign([partition])
         for message in consumer.consume(end, 30) if end else ():
