@@ -1,4 +1,4 @@
-"""Ends a command at SIGINT and SIGTERM where no event loop takes them."""
+"""The signals that end a command, also where no event loop takes them."""
 
 import os
 import signal
@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Thread
 from types import FrameType
+from typing import Final
+
+STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What ends a command that an event loop runs."""
 
 
 @contextmanager
 def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Calls `stop` at each of these signals, in a thread of its own: a handler would wait for ever
-    for a lock that the code holds which it interrupts."""
+    """Calls `stop` at each SIGINT and SIGTERM, in a thread of its own: a handler would wait for
+    ever for a lock that the code holds which it interrupts."""
     reading, writing = os.pipe()
 
     def stop_at_each() -> None:

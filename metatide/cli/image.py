@@ -18,6 +18,7 @@ from metatide.config import Config, Effective, configured
 from metatide.config.schema import Log
 from metatide.data_folder import open_data_folder
 from metatide.members import json_of, members, scheme, worker_client
+from metatide.stack.machine import MIB
 from metatide.topic import await_ticket, events_topic, find_topic
 from metatide.worker.operations import IMAGES_PATH
 from processors.directory import WorkerDirectory, worker_path
@@ -28,7 +29,6 @@ from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicReader
 from state.topic.client import topic_bounds
 
-MIB = 1 << 20
 TIMEOUT_S = 600.0
 _CONFIGURED = ("data_dir", "kafka.bootstrap_servers", "worker.name", "images.url")
 _SHARD = click.option("--shard", "shard", type=int, metavar="N", help="This one only.")

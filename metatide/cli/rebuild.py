@@ -16,14 +16,13 @@ from metatide.config import Config, Effective, configured
 from metatide.config.schema import Log
 from metatide.data_folder import open_data_folder
 from metatide.spark.progress import showing_tasks
+from metatide.stack.machine import MIB
 from metatide.topic import await_ticket, find_topic
 from processors.directory import worker_path
 from processors.rebuild import rebuild_shards
 from processors.replay import Progress
 from state.topic import Topic
 from state.topic.client import topic_bounds
-
-MIB = 1 << 20
 
 
 @click.command()

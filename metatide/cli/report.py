@@ -7,11 +7,10 @@ import click
 
 from metatide.config import Effective, configured
 from metatide.report_page import page
+from metatide.stack.machine import MIB
 from metatide.topic import find_topic
 from state.folders import make_folder
 from state.topic.client import topic_bounds
-
-MIB = 1 << 20
 
 
 @click.command()

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import signal
 from collections.abc import Coroutine
 from typing import Any
 
@@ -16,8 +15,9 @@ from metatide.advertised import joined
 from metatide.config import Config, Effective, configured
 from metatide.data_folder import open_data_folder
 from metatide.process_metrics import process_metrics
-from metatide.stack.machine import free_port
+from metatide.stack.machine import MIB, free_port
 from metatide.stack.running import completed, database_url
+from metatide.stop_signals import STOP_SIGNALS
 from metatide.topic import await_ticket, find_topic
 from metatide.worker.epoch_watch import EpochWatch
 from metatide.worker.from_images import ImagedShard, ImagedShards
@@ -38,8 +38,6 @@ from state.store import MemoryBudget
 from state.topic import TopicClient
 
 log = structlog.get_logger(__name__)
-MIB = 1 << 20
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @click.command()
@@ -148,7 +146,7 @@ async def _until_told(server: ReadServer, *work: Coroutine[Any, Any, None]) -> N
     serving = asyncio.create_task(server.serve())
     others = [asyncio.create_task(task) for task in work]
     loop = asyncio.get_running_loop()
-    for number in _SIGNALS:
+    for number in STOP_SIGNALS:
         loop.add_signal_handler(number, _end, server)
     try:
         await asyncio.wait([serving, *others], return_when=asyncio.FIRST_COMPLETED)

@@ -15,14 +15,13 @@ from metatide.cli.events import print_lines
 from metatide.cli.groups import Group
 from metatide.cli.reading import parse_position
 from metatide.config import Effective, configured
+from metatide.stack.machine import MIB
 from metatide.topic import events_topic, find_topic
 from processors.lost_records import has_records_of
 from state.image import Images
 from state.store import MemoryBudget
 from state.store.families import shard_identity
 from state.topic import TopicReader
-
-MIB = 1 << 20
 
 
 @click.group("topic", cls=Group)

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import signal
 import sys
 from contextlib import AsyncExitStack
 
@@ -17,8 +16,9 @@ from metatide.config import Config, Effective, configured
 from metatide.data_folder import open_data_folder
 from metatide.garbage_collection import collect_seldom
 from metatide.process_metrics import VERSION
-from metatide.stack.machine import free_port, require_port
+from metatide.stack.machine import MIB, free_port, require_port
 from metatide.stack.running import completed, missing
+from metatide.stop_signals import STOP_SIGNALS
 from metatide.tracing import traced
 from metatide.worker.application import worker_application
 from metatide.worker.read_settings import tls
@@ -29,8 +29,6 @@ from processors.worker import Worker, WorkerSettings
 from query_api.http import ReadServer
 
 log = structlog.get_logger(__name__)
-MIB = 1 << 20
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Threads are switched at this short interval, so that bulk folding doesn't hold up the event loop.
 _SWITCH_S = 0.001
 # Requests leave no circular garbage, and collecting it would cause the longest pauses.
@@ -95,7 +93,7 @@ async def _work(config: Config) -> None:
 async def _run(config: Config, worker: Worker, port: int) -> None:
     working = asyncio.create_task(worker.run())
     loop = asyncio.get_running_loop()
-    for number in _SIGNALS:
+    for number in STOP_SIGNALS:
         loop.add_signal_handler(number, working.cancel)
     answering = asyncio.create_task(_answer(config, worker, port))
     tasks = working, answering

@@ -27,10 +27,10 @@ from metatide.stack.realm import Realm, require_free_choice
 from metatide.stack.service import Service
 from metatide.stack.state import ProcessState, StackState, StateFile
 from metatide.stack.supervisor import Say, Supervisor
+from metatide.stop_signals import STOP_SIGNALS
 
 ROOM_BYTES = 512 * MIB
 _READY_POLL_S = 0.1
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run(effective: Effective, say: Say) -> None:
@@ -110,7 +110,7 @@ async def _supervise(
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in _SIGNALS:
+    for number in STOP_SIGNALS:
         loop.add_signal_handler(number, stop.set)
     await Supervisor(running, config.data_dir / "logs", say, changed).run(stop, ready)
 
