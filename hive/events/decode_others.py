@@ -134,7 +134,6 @@ def commit_compaction(
         **common,
         table=named(row, message.dbname, message.table_name),
         txn=message.txnid,
-        compaction_type=message.type,
         partition=message.part_name,
     )
 

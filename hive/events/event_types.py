@@ -288,7 +288,6 @@ class AllocateWriteIds(TableEvent, frozen=True, tag=True, kw_only=True):
 
 class CommitCompaction(TableEvent, frozen=True, tag=True, kw_only=True):
     txn: int
-    compaction_type: str | None
     partition: str | None
 
 

@@ -50,15 +50,10 @@ class Tokens:
         """Whether a file of tokens is configured."""
         return self._hashes is not None
 
-    def role_of(self, authorization: bytes | None) -> Role:
-        """The role that the header `Authorization: Bearer …` gives. Takes constant time, so that it
-        reveals nothing about the hashes.
-        """
-        return self.holder_of(authorization)[0]
-
     def holder_of(self, authorization: bytes | None) -> tuple[Role, str]:
-        """The role and the name of the token's holder: as the file has it, or the beginning of the
-        hash.
+        """The role that the header `Authorization: Bearer …` gives, and the name of the token's
+        holder: as the file has it, or the beginning of the hash. Takes constant time, so that it
+        reveals nothing about the hashes.
         """
         if self._hashes is None:
             return Role.ADMIN, ""

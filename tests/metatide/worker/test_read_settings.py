@@ -36,7 +36,7 @@ def test_reads_are_the_latest_and_open_to_all_unless_told(tmp_path: Path) -> Non
     found = settings(tmp_path, {})
     assert found.defaults.of(GetTable(table_name(None, "logs", "web"))) is Consistency.LATEST
     assert found.defaults.no_latest is None
-    assert found.tokens.role_of(None)
+    assert found.tokens.holder_of(None)[0]
 
 
 def test_the_first_pattern_that_matches_counts(tmp_path: Path) -> None:

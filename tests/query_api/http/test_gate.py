@@ -203,7 +203,7 @@ def test_tokens_are_read_again_when_their_file_changes(
         file.write_text("".join(f"read {sha256(text.encode()).hexdigest()}\n" for text in texts))
 
     def let_in() -> list[str]:
-        return [text for text in ("old", "new") if tokens.role_of(f"Bearer {text}".encode())]
+        return [text for text in ("old", "new") if tokens.holder_of(f"Bearer {text}".encode())[0]]
 
     write("old")
     tokens = FileTokens(file)
