@@ -94,16 +94,6 @@ def open_txns(
     return write_id_list(hwm, holes + open_ids, aborted_ids)
 
 
-def valid_txns(txns: WriteIdList, reader: int) -> WriteIdList:
-    """What the transaction `reader` sees: the transactions committed before it began, and
-    itself."""
-    return write_id_list(
-        min(reader, txns.hwm),
-        txns.open.between(1, reader - 1),
-        txns.aborted.between(1, reader - 1),
-    )
-
-
 def valid_write_ids(
     txns: WriteIdList, rows: Iterable[WriteIdRow], next_write_id: int | None, table: str | None
 ) -> WriteIdList:

@@ -12,11 +12,11 @@ from hive.write_ids.snapshot import (
     TxnState,
     WriteIdRow,
     open_txns,
-    valid_txns,
     valid_write_ids,
 )
 from state.records.actions import AbortTxn, AllocateWriteIds, CommitTxn
 from tests.model.content import Content
+from tests.model.valid_txns import valid_txns
 
 DBS = tuple(DatabaseName("hive", db) for db in "ab")
 TABLES = tuple(table_name(None, db.db, table) for db in DBS for table in "suv")

@@ -14,9 +14,9 @@ from hive.write_ids.snapshot import (
     TxnState,
     WriteIdRow,
     open_txns,
-    valid_txns,
     valid_write_ids,
 )
+from tests.model.valid_txns import valid_txns
 from tests.simulation.content import Content
 from tests.simulation.scheduler import Scheduler, Strand
 

@@ -8,9 +8,9 @@ from hive.write_ids.snapshot import (
     TxnState,
     WriteIdRow,
     open_txns,
-    valid_txns,
     valid_write_ids,
 )
+from tests.model.valid_txns import valid_txns
 
 OLD, YOUNG = 5000, 10
 OPEN, ABORTED, COMMITTED = TxnState

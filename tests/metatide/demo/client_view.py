@@ -12,9 +12,9 @@ from hive.write_ids.snapshot import (
     TxnState,
     WriteIdRow,
     open_txns,
-    valid_txns,
     valid_write_ids,
 )
+from tests.model.valid_txns import valid_txns
 
 READ_ONLY = 2
 """TXN_TYPE of a transaction that only reads."""
