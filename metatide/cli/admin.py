@@ -19,7 +19,7 @@ from metatide.cli.groups import Group
 from metatide.config import Config, Effective, configured
 from metatide.members import json_of, require_tables, worker_client, worker_urls
 from metatide.topic import find_topic
-from query_api.admin import PATH
+from query_api.http.admin import PATH
 from state.records.numbers import NATURAL_MAX
 
 TIMEOUT_S = 30.0

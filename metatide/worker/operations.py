@@ -13,9 +13,9 @@ from metatide.worker.thrift import PORT_PATH, ThriftPort, WorkerThriftServer
 from processors.phases import Phase
 from processors.shard_content import Objects, ShardContent, shard_content
 from processors.status import ShardStatus
-from query_api.admin import ORDERS
 from query_api.audit import AUDITS
 from query_api.http.access import Access
+from query_api.http.admin import ORDERS
 from query_api.http.operation import AnyOperation, Operation, OperationRequest
 from query_api.thrift.shadow import Difference
 from state.image import Manifest

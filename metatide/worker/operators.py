@@ -4,10 +4,10 @@ from typing import Any
 
 from metatide.config import Config
 from processors.worker import Worker
-from query_api.admin import ORDERS, Administration
 from query_api.audit import AUDITS, Auditor, Rounds
 from query_api.background_tasks import Background
 from query_api.database import Primary
+from query_api.http.admin import ORDERS, Administration
 from query_api.http.operation import OperationGroup
 from query_api.shards import Views
 

@@ -12,9 +12,9 @@ import structlog
 from starlette.applications import Starlette
 
 from hive.errors import TopicError
-from query_api.admin import ORDERS as OPERATIONS
-from query_api.admin import PATH, Administration
 from query_api.http.access import OPEN, FileTokens, Tokens
+from query_api.http.admin import ORDERS as OPERATIONS
+from query_api.http.admin import PATH, Administration
 from query_api.http.gate import Gate
 from query_api.http.routes import routes_of
 from query_api.shards import Views

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from query_api.admin import ORDERS, Administration
 from query_api.audit import AUDITS, Auditor
 from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import create_app
+from query_api.http.admin import ORDERS, Administration
 from query_api.http.openapi import document
 from query_api.http.operation import AnyOperation, OperationGroup
 from tests.query_api.folded_world import World
