@@ -13,7 +13,7 @@ from connectors.headers import RecordHeaders, RecordKind
 from connectors.publisher import write_now
 from hive.errors import RecordFormatError
 from state.records import Pause, SetLists, decode, type_of
-from state.records.numbers import NATURAL_MAX
+from state.records.numbers import NATURAL_MAX, supersedes
 from state.topic import Topic
 from state.topic.client import topic_bounds
 from state.topic.partitions import PartitionsReader
@@ -35,7 +35,7 @@ class Standing:
 
     def see(self, offset: int, decision: Decision) -> None:
         _, current = self.decisions[type(decision)]
-        if decision.version > current.version or decision.version == NATURAL_MAX:
+        if supersedes(decision.version, current.version):
             self.decisions[type(decision)] = offset, decision
 
 

@@ -20,7 +20,7 @@ from metatide.config import Config, Effective, configured
 from metatide.members import json_of, require_tables, worker_client, worker_urls
 from metatide.topic import find_topic
 from query_api.http.admin import PATH
-from state.records.numbers import NATURAL_MAX
+from state.records.numbers import supersedes
 
 TIMEOUT_S = 30.0
 HEARD_S_MAX = 30.0
@@ -75,7 +75,7 @@ class Workers:
         above = self.order_above(what, version, **body)
 
         def obeys(shard: dict[str, Any]) -> bool:
-            is_later = above < int(shard[version]) or int(shard[version]) == NATURAL_MAX
+            is_later = supersedes(int(shard[version]), above)
             return is_later and all(shard[name] == value for name, value in wanted.items())
 
         self.until_heard(obeys)

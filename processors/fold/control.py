@@ -5,7 +5,7 @@ from processors.fold import doubts, tables
 from processors.fold.working_set import WorkingSet
 from state.records import Pause, Reset, SetLists, Skip
 from state.records.epochs import follows
-from state.records.numbers import NATURAL_MAX
+from state.records.numbers import supersedes
 
 
 def reset(work: WorkingSet, record: Reset) -> None:
@@ -14,7 +14,7 @@ def reset(work: WorkingSet, record: Reset) -> None:
 
 
 def pause(work: WorkingSet, record: Pause) -> None:
-    if _wins(record.version, work.head.pause_version):
+    if supersedes(record.version, work.head.pause_version):
         work.head.pause_version = record.version
         work.head.paused = record.paused
 
@@ -22,7 +22,7 @@ def pause(work: WorkingSet, record: Pause) -> None:
 def set_lists(work: WorkingSet, record: SetLists) -> None:
     """Deletes the tables that the lists leave out; those that they let in become unknown."""
     head = work.head
-    if not _wins(record.version, head.lists_version):
+    if not supersedes(record.version, head.lists_version):
         return
     head.lists_version = record.version
     head.whitelist, head.blacklist = record.whitelist, record.blacklist
@@ -35,9 +35,3 @@ def set_lists(work: WorkingSet, record: SetLists) -> None:
 
 def skip(_work: WorkingSet, _record: Skip) -> None:
     """Changes nothing: the records that it is about came before it."""
-
-
-def _wins(version: int, current: int) -> bool:
-    """Whether a decision replaces the current one. Nothing is above the greatest version, so there
-    the order of the topic decides, or a forged record of it could never be undone."""
-    return version > current or version == NATURAL_MAX
