@@ -1,7 +1,6 @@
 """Watches what other connectors write. One shard is enough, because a reset goes to every shard."""
 
 from connectors import headers
-from connectors.headers import RecordKind
 from connectors.published_history import PublishedEvent
 from connectors.tails import Tails
 from state.records.epochs import follows
@@ -34,8 +33,8 @@ class Follower:
     def _see(self, head: headers.RecordHeaders | None) -> None:
         if head is None:
             return
-        begins = head.kind is RecordKind.RESET or head.moves
-        if begins and head.epoch > self.epoch and follows(head.epoch, self.epoch):
+        is_new = head.epoch > self.epoch and follows(head.epoch, self.epoch)
+        if is_new and head.sets_position:
             self.epoch = head.epoch
         if head.moves and head.epoch == self._ours and head.upto > self.furthest.event_id:
             self.furthest = PublishedEvent(head.upto, head.hash)

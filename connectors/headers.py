@@ -39,6 +39,12 @@ class RecordHeaders(NamedTuple):
         """Whether this record makes the shard complete up to `upto`."""
         return self.kind in (RecordKind.CHANGE, RecordKind.PROGRESS)
 
+    @property
+    def sets_position(self) -> bool:
+        """Whether the shard stands at `upto` after this record: it moves there, or a new epoch
+        begins."""
+        return self.moves or self.kind is RecordKind.RESET
+
 
 def write(head: RecordHeaders) -> Headers:
     """Encodes the headers of a record."""

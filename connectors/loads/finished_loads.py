@@ -48,11 +48,7 @@ def ended_scopes(topic: Topic, epoch: int, shards: Collection[int] | None = None
     for message in _messages(topic, shards):
         head, value = headers.read(message.headers()), message.value() or b""
         shard = message.partition()
-        if (
-            head is not None
-            and head.epoch == epoch
-            and (head.moves or head.kind is RecordKind.RESET)
-        ):
+        if head is not None and head.epoch == epoch and head.sets_position:
             reached[shard] = max(head.upto, reached.get(shard, 0))
         match record := _record(head, epoch, value):
             case LoadBegin(load=load, scope=scope):
