@@ -110,30 +110,27 @@ class ImagedShards:
         """The newest usable image of a shard that is newer than the open one. If an image is
         broken, or pruned while it is fetched, an older one is tried.
         """
+
+        def fits(position: Position) -> bool:
+            # The open image and older ones aren't opened, so the topic needn't be asked about them.
+            return position.offset <= offset or self._fits_topic(number, position)
+
         try:
-            manifests = self._images.of(shard_identity(self.topic, number))
-        except (OSError, MetatideError) as error:
-            log.warning("can't list the images", shard=number, why=str(error))
-            return None
-        for manifest in manifests:
-            if manifest.position.offset <= offset:
-                return None
-            try:
-                if self._fits_topic(number, manifest):
+            for manifest in self._images.fitting(shard_identity(self.topic, number), fits):
+                if manifest.position.offset <= offset:
+                    return None
+                try:
                     return self._opened(number, manifest)
-            except (OSError, MetatideError) as error:
-                log.warning("can't open an image", shard=number, why=str(error))
+                except (OSError, MetatideError) as error:
+                    log.warning("can't open an image", shard=number, why=str(error))
+        except (OSError, MetatideError) as error:
+            log.warning("can't look for an image", shard=number, why=str(error))
         return None
 
-    def _fits_topic(self, number: int, manifest: Manifest) -> bool:
-        """Whether the topic still has what the image holds."""
+    def _fits_topic(self, number: int, position: Position) -> bool:
+        """Whether the topic still has what an image of this position holds."""
         with TopicReader(self.topic) as reader:
-            fits = has_records_of(reader, number, manifest.position)
-        if not fits:
-            log.warning(
-                "an image has records that its topic has lost", shard=number, image=manifest.name
-            )
-        return fits
+            return has_records_of(reader, number, position)
 
     def _opened(self, number: int, manifest: Manifest) -> ReadOnlyStore:
         path = self._folder / str(number) / manifest.name.removesuffix(".json")
