@@ -410,7 +410,7 @@ def test_a_database_without_a_metastore_is_waited_for(
 
 
 def test_brokers_that_are_away_are_waited_for(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("connectors.loads.signals.REQUEST_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("state.topic.creation.REQUEST_TIMEOUT_S", 0.2)
     away = Topic("127.0.0.1:1", "away", 2)
     with connecting(SqlSource(log.engine), away, QUICK) as connector:
         connector.until(lambda: connector.value("faults_total", kind="publish") > 1)
