@@ -94,7 +94,9 @@ class Forwarder:
         query = scope["query_string"]
         target = url + path.decode("ascii") + ("?" + query.decode("ascii") if query else "")
         headers = [(name, value) for name, value in scope["headers"] if _is_passed_on(name, value)]
-        request = OwnerRequest(scope["method"], URL(target, encoded=True), headers, body)
+        # What proves an answer is in its body, which one to HEAD hasn't. The server leaves it out.
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        request = OwnerRequest(method, URL(target, encoded=True), headers, body)
         has_begun = False
         try:
             async with self._answer_from(url, request) as answer:

@@ -69,6 +69,41 @@ def ask_beside_owner(
         ask(beside_owner(url), beside, database=database, settings=settings)
 
 
+@pytest.mark.parametrize("accept", ["application/json", "application/x-ndjson"])
+def test_a_head_request_is_answered_as_a_get_is(secret: Path, accept: str) -> None:
+    taken = {"accept": accept}
+
+    with ExitStack() as running:
+        url, settings = running.enter_context(owner(secret))
+
+        async def asking(client: httpx.AsyncClient) -> None:
+            head = await client.head(PARTITIONS, headers=taken)
+            assert (head.status_code, *grounds(head)) == (200, "cache", "fresh")
+            assert head.content == b""
+            assert (await client.head(f"{TABLE}/partitions/ds=never")).status_code == 404
+            body = await client.get(PARTITIONS, headers=taken)
+            assert (body.status_code, *grounds(body)) == (200, "cache", "fresh")
+            assert body.headers.get("content-length") == head.headers.get("content-length")
+            assert body.headers["content-type"] == accept
+
+        ask(beside_owner(url), asking, database=EmptyDatabase(log()), settings=settings)
+
+    assert settings.partners.may_ask(url.partition("://")[2])
+    counted = settings.partners.metrics.registry.get_sample_value
+    assert counted("metatide_unproved_answers_total", {"protocol": "http"}) is None
+
+
+def test_what_a_head_request_got_is_not_kept(secret: Path) -> None:
+    database = EmptyDatabase(log())
+
+    async def asking(client: httpx.AsyncClient, running: ExitStack) -> None:
+        assert grounds(await client.head(TABLE)) == ("cache", "fresh")
+        running.close()
+        assert grounds(await client.get(TABLE)) == ("database", "not_owned")
+
+    ask_beside_owner(secret, asking, database)
+
+
 @pytest.mark.parametrize("query", ["", f"?{ANY}", "?consistency=within&max_age_ms=60000"])
 def test_an_answer_is_kept_in_each_form(secret: Path, query: str) -> None:
     partitions = PARTITIONS + query
