@@ -178,6 +178,16 @@ class NoSuchObjectError(InputError):
     """The metastore has no such object: an answer, not a failure."""
 
 
+class RemoteDatabaseError(InputError):
+    """The tables of a database are in another system, which only metastores ask."""
+
+    def __init__(self, db: str) -> None:
+        super().__init__(
+            f"{db} is a remote database: its tables are in another system, which metastores ask; "
+            "read them over Thrift, from a worker or a metastore"
+        )
+
+
 class TooLargeError(InputError):
     """A request or an answer exceeds a limit."""
 

@@ -12,6 +12,7 @@ from state.shard_reader import NameLine
 
 Values = tuple[str, ...]
 _FIGURES = 3
+_DATABASE_TYPE, _REMOTE = 11, 2
 
 
 class ColumnFigures(NamedTuple):
@@ -34,6 +35,11 @@ class ConstraintColumns(NamedTuple):
     kind: ConstraintKind
     name: str
     columns: tuple[bytes, ...]
+
+
+def is_remote(database: bytes) -> bool:
+    """Whether the tables of this database are in another system."""
+    return View(database).i32(_DATABASE_TYPE) == _REMOTE
 
 
 class Objects(Protocol):

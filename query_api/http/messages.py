@@ -17,6 +17,7 @@ from hive.errors import (
     MediaTypeError,
     MetatideError,
     NoSuchObjectError,
+    RemoteDatabaseError,
     TooLargeError,
     UnansweredError,
 )
@@ -167,6 +168,8 @@ def status_of(error: MetatideError) -> tuple[int, Headers]:
             return 413, []
         case MediaTypeError():
             return 415, []
+        case RemoteDatabaseError():
+            return 422, []
         case UnansweredError():
             return 503, [(b"retry-after", b"%d" % max(1, ceil(error.retry_after_s)))]
     return (400, []) if error.exit_status == 2 else (500, [])

@@ -156,9 +156,14 @@ def _operation(
                 "content": content,
             },
             "304": {"description": "The answer is the one that If-None-Match names"},
-            **{status: _problem(_PROBLEMS[status]) for status in _FAILURES},
+            **{status: _problem(_PROBLEMS[status]) for status in _failures(endpoint)},
         },
     }
+
+
+def _failures(endpoint: Endpoint) -> list[str]:
+    reads_tables = "/table" in endpoint.path
+    return sorted((*_FAILURES, "422") if reads_tables else _FAILURES)
 
 
 def _operation_id(endpoint: Endpoint) -> str:
@@ -215,6 +220,7 @@ _PROBLEMS: Final = {
     "404": "There is no such object",
     "413": "The request is too long, or has too many names",
     "415": "The body is not of the type application/json",
+    "422": "The tables are in another system, as those of a remote database",
     "500": "The server can't do it now; the detail says what is missing",
     "503": "Neither cache nor database can answer now",
 }

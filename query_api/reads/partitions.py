@@ -17,7 +17,15 @@ from hive.thrift.splice import acid_partition
 from hive.thrift.structs import TABLE
 from hive.thrift.view import TableView
 from query_api.objects import Objects, Values
-from query_api.reads.read import SHORT_MAX, Group, Page, Slice, TableRead, cut, existing_table
+from query_api.reads.read import (
+    SHORT_MAX,
+    ExistingTableRead,
+    Group,
+    Page,
+    Slice,
+    cut,
+    existing_table,
+)
 from query_api.targets import Target, TargetKind
 
 A = TypeVar("A")
@@ -35,7 +43,7 @@ class Wanted(msgspec.Struct, frozen=True):
     """The order by which the filter compares texts."""
 
 
-class GetPartition(TableRead[bytes], frozen=True):
+class GetPartition(ExistingTableRead[bytes], frozen=True):
     """One partition by its name, whose keys may have another order than the table's."""
 
     keys: Values
@@ -55,7 +63,9 @@ class GetPartition(TableRead[bytes], frozen=True):
 
     def further(self, objects: Objects) -> tuple[Target, ...]:
         table = objects.table(self.table)
-        values = None if table is None else self._in_order(_about(table).keys)
+        if table is None:
+            return super().further(objects)
+        values = self._in_order(_about(table).keys)
         if values is None or values == self.values:
             return ()
         return (Target(TargetKind.PARTITION, self.table, values),)
@@ -81,7 +91,7 @@ class GetPartition(TableRead[bytes], frozen=True):
         return tuple(value_of[key] for key in keys) if is_same else None
 
 
-class _Selection(TableRead[A], Generic[A], frozen=True):
+class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
     wanted: Wanted = Wanted()
 
     @property

@@ -7,10 +7,10 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from hive.errors import NoSuchObjectError
-from hive.names import TableName
-from query_api.objects import Objects
-from query_api.targets import Target, TargetKind
+from hive.errors import NoSuchObjectError, RemoteDatabaseError
+from hive.names import DatabaseName, TableName
+from query_api.objects import Objects, is_remote
+from query_api.targets import Target, TargetKind, of_database
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -79,6 +79,17 @@ class TableRead(Read[A], Generic[A], frozen=True):
         return self.table
 
 
+class ExistingTableRead(TableRead[A], Generic[A], frozen=True):
+    """A question about a table that must exist. Where it is missing, its database tells whether its
+    tables are in another system.
+    """
+
+    def further(self, objects: Objects) -> tuple[Target, ...]:
+        if objects.table(self.table) is not None:
+            return ()
+        return (of_database(TargetKind.DATABASE, self.table.database),)
+
+
 class Rendered(Read[bytes], Generic[A], frozen=True):
     """A read whose answer is encoded at once, in the thread that makes it."""
 
@@ -141,8 +152,17 @@ def cut(sorted_items: Sequence[T], name_of: Callable[[T], str], page: Page) -> S
 
 
 def existing_table(objects: Objects, table: TableName) -> bytes:
-    """The table's bytes; raises NoSuchObjectError if it doesn't exist."""
+    """The table's bytes; raises NoSuchObjectError if it doesn't exist, RemoteDatabaseError if it
+    is in another system."""
     data = objects.table(table)
     if data is None:
+        refuse_remote(objects, table.database)
         raise NoSuchObjectError(f"there is no table {table}")
     return data
+
+
+def refuse_remote(objects: Objects, db: DatabaseName) -> None:
+    """Raises RemoteDatabaseError if the tables of a database are in another system."""
+    database = objects.database(db)
+    if database is not None and is_remote(database):
+        raise RemoteDatabaseError(str(db))

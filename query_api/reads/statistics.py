@@ -9,7 +9,7 @@ from hive.thrift.binary import decode
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.view import TableView
 from query_api.objects import ColumnFigures, ConstraintColumns, Objects
-from query_api.reads.read import SHORT_MAX, TableRead, existing_table
+from query_api.reads.read import SHORT_MAX, ExistingTableRead, existing_table
 from query_api.targets import Target, TargetKind
 
 DEFAULT_ENGINE = "hive"
@@ -23,7 +23,7 @@ class PartitionFigures(NamedTuple):
     columns: list[ColumnFigures]
 
 
-class _StatisticsRead(TableRead[A], Generic[A], frozen=True):
+class _StatisticsRead(ExistingTableRead[A], Generic[A], frozen=True):
     @property
     def targets(self) -> tuple[Target, ...]:
         return Target(TargetKind.TABLE, self.table), Target(TargetKind.STATISTICS, self.table)
@@ -84,7 +84,7 @@ class AggregateStatistics(_PartitionsRead[dict[str, Aggregate]], frozen=True):
         return {column: aggregate(parts, len(partitions)) for column, parts in parts_of.items()}
 
 
-class GetConstraints(TableRead[list[ConstraintColumns]], frozen=True):
+class GetConstraints(ExistingTableRead[list[ConstraintColumns]], frozen=True):
     """All constraints of a table; foreign keys belong to the child."""
 
     @property

@@ -75,6 +75,8 @@ class PlainReads:
 def _holds_for_all(judgement: Judgement, group: Group, reader: SharedReader) -> bool:
     """Whether a target would be judged alike in each read of a group."""
     target = judgement.target
+    if not target.is_of_table:
+        return False
     assert target.name == group.table, f"{target} is of another table than {group}"
     assert target.kind in (TargetKind.TABLE, group.kind), f"{target} is not in {group}"
     if judgement.verdict.reason is not Reason.FRESH or judgement.by_list is not None:

@@ -31,7 +31,7 @@ from query_api.resolver.patience import Patience
 from query_api.resolver.plain_reads import PlainReads
 from query_api.resolver.rival import Rival
 from query_api.shards import Views
-from query_api.targets import OF_TABLE
+from query_api.targets import OF_TABLE, TargetKind
 
 A = TypeVar("A")
 LATEST_WAIT_S: Final = 0.005
@@ -219,7 +219,10 @@ class Resolver:
             raise UnansweredError(
                 f"{error}; the cache can't answer ({miss.reason})", error.retry_after_s
             ) from error
-        if not isinstance(value, NoSuchObjectError):
+        target = None if miss.judgement is None else miss.judgement.target
+        # The list of databases tells of a missing one, too, and of the tables in it.
+        of_all = target is not None and target.kind is TargetKind.DATABASE
+        if of_all or not isinstance(value, NoSuchObjectError):
             self.want(miss)
         return ReadAnswer(value, Source.DATABASE, miss.reason, position, miss.detail)
 

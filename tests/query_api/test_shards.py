@@ -8,7 +8,7 @@ from connectors.routing import route
 from connectors.translate import translate
 from hive.errors import NoSuchObjectError
 from hive.events.decode import decode
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from query_api.backend import Backend
 from query_api.positions import Position
 from query_api.reads import (
@@ -38,6 +38,8 @@ from tests.query_api.shards import (
     MemoryShard,
     MemoryShards,
     change,
+    database_image,
+    load_databases,
     load_names,
     load_table,
     moment,
@@ -53,7 +55,7 @@ async def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answer
 ) -> None:
     rows = workload_runs.notification_rows(small_world.store)
     reads, random = reads_of(small_world), Random(1)
-    source = MemoryShards(MemoryShard(), MemoryShard())
+    source = MemoryShards(*(MemoryShard(*load_databases(0)) for _ in range(2)))
     backend = Backend(source, Nowhere())
     views, resolver = backend.views, backend.resolver
     kept: dict[Read[Any], tuple[Moment, Any]] = {}
@@ -89,6 +91,7 @@ async def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answer
 def reads_of(world: World) -> list[Read[Any]]:
     """Of all that there is in the end, what isn't there at first included."""
     reads: list[Read[Any]] = [ListDatabases("hive")]
+    reads += (GetDatabase(DatabaseName("hive", f"none_{number}")) for number in range(4))
     shards = [one for one in world.shards.shards if one is not None]
     for db in {db for shard in shards for db in shard.reader().database_names()}:
         reads += (GetDatabase(db), ListTables(db), GetTable(TableName(db.catalog, db.db, "none")))
@@ -136,7 +139,8 @@ def test_the_highest_position_is_of_the_epoch_that_the_topic_has_reached() -> No
 
 
 async def test_that_there_is_no_table_depends_on_the_list_of_names() -> None:
-    shard = MemoryShard(change(1), *load_names(1, name_image("orders")))
+    records = *load_names(1, name_image("orders")), *load_databases(1, database_image())
+    shard = MemoryShard(change(1), *records)
     backend = Backend(MemoryShards(shard), Nowhere())
     views, resolver = backend.views, backend.resolver
     answer = await resolver.cached(GetTable(ORDERS._replace(table="none")), ANYTHING)

@@ -8,7 +8,7 @@ from hive.errors import InputError
 from hive.names import DatabaseName, default_catalog
 from hive.patterns import compile_pattern
 from hive.thrift.view import View
-from query_api.objects import Objects
+from query_api.objects import Objects, is_remote
 from query_api.reads.databases import details_of
 from query_api.reads.read import Read
 from query_api.targets import Target, TargetKind, of_catalog, of_database
@@ -16,7 +16,6 @@ from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
 from query_api.thrift.methods.outcome import Outcome, Raised, texts
 from query_api.thrift.methods.request import Arguments, CacheRequest, Understood, refuse_unknown
-from query_api.thrift.methods.table_facts import is_remote
 
 TABLE_TYPES: Final = frozenset(
     ("MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW")

@@ -9,7 +9,6 @@ from hive.thrift.view import TableView, View
 
 _DESCRIPTOR, _KEYS, _CATALOG = 7, 8, 17
 _COLUMNS, _BUCKETS, _SERDE, _LIBRARY = 1, 6, 7, 2
-_REMOTE: Final = 2
 _NO_STRUCTS: Final = bytes((STRUCT, 0, 0, 0, 0))
 
 
@@ -82,8 +81,3 @@ def columns_and_keys(table: bytes) -> bytes:
     first, second = columns(table), View(table).raw(_KEYS) or _NO_STRUCTS
     count = int.from_bytes(first[1:5]) + int.from_bytes(second[1:5])
     return bytes((STRUCT,)) + count.to_bytes(4) + first[5:] + second[5:]
-
-
-def is_remote(database: bytes) -> bool:
-    """Whether the tables of this database are in another system."""
-    return View(database).i32(11) == _REMOTE

@@ -8,7 +8,7 @@ from hive.patterns import compile_pattern
 from hive.thrift.binary import encode
 from hive.thrift.types import Struct, i32, string
 from hive.thrift.view import View
-from query_api.objects import Objects
+from query_api.objects import Objects, is_remote
 from query_api.reads.read import SHORT_MAX, Read
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from query_api.thrift.call import Unable
@@ -16,7 +16,6 @@ from query_api.thrift.methods import names
 from query_api.thrift.methods.databases import plain_pattern
 from query_api.thrift.methods.outcome import Outcome, structs
 from query_api.thrift.methods.request import Arguments, CacheRequest, Understood, refuse_unknown
-from query_api.thrift.methods.table_facts import is_remote
 from state.records.objects import UNKNOWN_OWNER_TYPE
 from state.shard_reader import NameLine
 

@@ -5,12 +5,11 @@ from typing import ClassVar
 
 import msgspec
 
-from query_api.objects import Objects
+from query_api.objects import Objects, is_remote
 from query_api.reads.read import TableRead
 from query_api.targets import Target, TargetKind, of_database
 from query_api.thrift.call import Unable
 from query_api.thrift.methods.outcome import Outcome, Payload, Raised
-from query_api.thrift.methods.table_facts import is_remote
 
 
 class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):

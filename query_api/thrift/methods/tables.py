@@ -8,7 +8,7 @@ from hive.thrift.binary import decode, encode, extended
 from hive.thrift.structs import TABLE
 from hive.thrift.view import TableView
 from hive.write_ids.lists import WriteIdList
-from query_api.objects import Objects
+from query_api.objects import Objects, is_remote
 from query_api.reads.read import SHORT_MAX, Group, Read
 from query_api.reads.statistics import DEFAULT_ENGINE
 from query_api.targets import Target, TargetKind, of_database
@@ -26,7 +26,7 @@ from query_api.thrift.methods.request import (
 )
 from query_api.thrift.methods.statistics import chosen, described
 from query_api.thrift.methods.statistics_compliance import columns_with_statistics, complies
-from query_api.thrift.methods.table_facts import TableFacts, facts, is_remote
+from query_api.thrift.methods.table_facts import TableFacts, facts
 from query_api.thrift.methods.table_method import StatisticsOnRequest
 
 TABLES_MAX: Final = 1_000
