@@ -123,17 +123,22 @@ def _partition(parameters: RequestParameters) -> Read[Any]:
     return GetPartition(parameters.table, keys, tuple(value for _, value in items))
 
 
+def _columns(parameters: RequestParameters) -> tuple[str, ...]:
+    """The names of columns as they are stored, each once."""
+    return tuple(dict.fromkeys(name.lower() for name in parameters.many("column")))
+
+
 def _partition_statistics(parameters: RequestParameters) -> Read[Any]:
     return GetPartitionStatistics(
         parameters.table,
         parameters.partitions(),
-        parameters.many("column"),
+        _columns(parameters),
         parameters.single("engine", DEFAULT_ENGINE),
     )
 
 
 def _aggregate(parameters: RequestParameters) -> Read[Any]:
-    columns = parameters.many("column")
+    columns = _columns(parameters)
     if not columns:
         raise InputError("name at least one column by column=…")
     engine = parameters.single("engine", DEFAULT_ENGINE)
@@ -200,7 +205,7 @@ ENDPOINTS: Final = (
     Endpoint(
         f"{_TABLE}/statistics",
         "The statistics of a table's columns",
-        lambda g: GetTableStatistics(g.table, g.many("column"), g.single("engine", DEFAULT_ENGINE)),
+        lambda g: GetTableStatistics(g.table, _columns(g), g.single("engine", DEFAULT_ENGINE)),
         encode.table_statistics,
         _FIGURES,
         "tableStats:ColumnStatisticsObj",

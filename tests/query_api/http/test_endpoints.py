@@ -9,6 +9,7 @@ from hive.thrift.binary import encode
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
+from state.records import Rows, Scope, ScopeKind
 from state.records.actions import (
     AlterPartition,
     CreateTable,
@@ -23,6 +24,7 @@ from tests.query_api.shards import (
     MemoryShard,
     MemoryShards,
     change,
+    load,
     partition_image,
     table_image,
 )
@@ -50,6 +52,32 @@ def swapped() -> MemoryShards:
             *(change(event, action) for event, action in enumerate(statistics, 3)),
         )
     )
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["statistics?", f"partition-statistics?name={NAME}&", f"aggregate-statistics?name={NAME}&"],
+)
+@pytest.mark.parametrize("columns", ["column=Amount", "column=AMOUNT&column=amount"])
+def test_a_column_is_the_same_in_any_spelling(path: str, columns: str) -> None:
+    figures = {"longStats": {"lowValue": 5, "numNulls": 0, "numDVs": 3}}
+    column = {"colName": "amount", "colType": "bigint", "statsData": figures}
+    data = encode(COLUMN_STATISTICS_OBJ, column)
+    rows = Rows(
+        tables=(table_image(managed=False, keys=("day", "month")),),
+        partitions=(partition_image("1", "2"),),
+        statistics=tuple(
+            ColumnStatisticsImage(values, "hive", "amount", 0, 1, data)
+            for values in (None, ("1", "2"))
+        ),
+    )
+    shards = MemoryShards(MemoryShard(change(1), *load(Scope(ScopeKind.TABLE, ORDERS), 1, rows)))
+
+    urls = (f"{TABLE}/{path}{ANY}&{spelling}" for spelling in ("column=amount", columns))
+    plain, spelled = get(shards, *urls)
+
+    assert spelled.json() == plain.json()
+    assert b'"lowValue":5' in spelled.content
 
 
 @pytest.mark.parametrize("name", [NAME, TURNED, "MONTH=2/Day=1"])
