@@ -5,7 +5,7 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from hive.events.row import row_mark
-from hive.names import TableName
+from query_api.latest.former_names import FormerNames
 from query_api.latest.latest_log import ROWS_MAX, ThinRow
 from query_api.latest.row_effects import EVERYTHING, WITH_MESSAGE, RowEffects, effects_of
 from state.records.epochs import follows
@@ -44,8 +44,7 @@ class LogHistory:
         self._epoch = 0
         self._rewound = -1
         self._rows: dict[int, _Seen] = {}
-        self.former_names: dict[TableName, tuple[TableName, ...]] = {}
-        """Former names of renamed tables, which rows may still use."""
+        self.former_names = FormerNames()
         self._oldest = self._newest = 0
         self._applied = (0, 0)
         """The highest epoch of a shard, and the furthest event that a shard has applied in it."""

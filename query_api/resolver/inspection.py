@@ -83,11 +83,9 @@ class Inspection:
             why = self._why_of_another_history(facts.reached, reader.head.mark)
             if why is not None:
                 facts = msgspec.structs.replace(facts, refused=why)
-        names = self._history.former_names
-        if facts.former_names:
-            names[target.name] = facts.former_names
-        elif names and facts.refused is None:
-            names.pop(target.name, None)
+        if facts.former_names or facts.refused is None:
+            applied = facts.reached.event
+            self._history.former_names.note(target.name, facts.former_names, applied)
         current = None
         if self._latest is not None:
             current = self._latest.about(target, facts.reached.event)

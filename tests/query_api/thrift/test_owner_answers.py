@@ -143,7 +143,7 @@ async def test_what_nobody_proved_is_not_kept() -> None:
 
 async def test_what_late_events_may_call_otherwise_is_not_kept(secret: Path) -> None:
     async with two(secret, 0) as (here, owner):
-        owner.database.history.former_names[ORDERS] = (OTHER,)
+        owner.database.history.former_names.note(ORDERS, (OTHER,), 0)
         await ask(here, 3)
         assert len(owner.methods.calls) == 3
 
