@@ -1,7 +1,6 @@
 """Answers as JSON, with the field names of Hive's Thrift. Binary fields are base64."""
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from query_api.reads import Slice
 from query_api.reads.databases import Named
 from query_api.reads.statistics import PartitionFigures
 from query_api.reads.tables import TableLine
+from query_api.remembered import remembered
 from state.records.objects import CONSTRAINTS
 from state.shard_reader import NameLine
 
@@ -35,13 +35,13 @@ _CONSTRAINT_FIELDS: Final = {
 }
 
 
-@lru_cache(maxsize=8192)
+@remembered(1024)
 def table(data: bytes) -> bytes:
     """A Table."""
     return as_json(decode(TABLE, data))
 
 
-@lru_cache(maxsize=8192)
+@remembered(1024)
 def partition(data: bytes) -> bytes:
     """A Partition."""
     return as_json(decode(PARTITION, without_mark(data)))

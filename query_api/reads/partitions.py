@@ -1,7 +1,6 @@
 """Reads of partitions and of their names."""
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -26,6 +25,7 @@ from query_api.reads.read import (
     cut,
     existing_table,
 )
+from query_api.remembered import remembered
 from query_api.targets import Target, TargetKind
 
 A = TypeVar("A")
@@ -192,7 +192,7 @@ class _About(NamedTuple):
     full_acid: bool
 
 
-@lru_cache(maxsize=2048)
+@remembered(2048)
 def _about(table: bytes) -> _About:
     view = TableView(table)
     typed = tuple(

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from hive.thrift.structs import TABLE
 from hive.thrift.view import TableView, View
+from query_api.remembered import remembered
 
 _REPLICATION_ID = "repl.last.id"
 # commit_txn sets only keys that begin with `_meta`; a text is preceded by its length.
@@ -24,7 +25,7 @@ _DATABASE_PARAMETERS = 4
 _TABLE_PARAMETERS = next(field.id for field in TABLE.fields if field.name == "parameters")
 
 
-@lru_cache(maxsize=16_384)
+@remembered(4096)
 def table_is_silent(data: bytes) -> bool:
     """Whether the table itself may have changed without an event."""
     view = TableView(data)
@@ -36,7 +37,7 @@ def table_is_silent(data: bytes) -> bool:
     )
 
 
-@lru_cache(maxsize=16_384)
+@remembered(4096)
 def is_replicated(data: bytes) -> bool:
     """Whether replication keeps ids in the parameters of this table and its partitions."""
     return TableView(data).parameter(_REPLICATION_ID) is not None

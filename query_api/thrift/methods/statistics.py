@@ -4,7 +4,6 @@ Bit vectors and histograms are left out, as the metastore does by default.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache
 from struct import Struct as Packing
 from typing import Any, ClassVar, Final
 
@@ -25,6 +24,7 @@ from hive.write_ids.lists import WriteIdList
 from query_api.objects import ColumnFigures, Objects, Values
 from query_api.reads.read import SHORT_MAX
 from query_api.reads.statistics import DEFAULT_ENGINE
+from query_api.remembered import remembered
 from query_api.targets import TargetKind
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
@@ -223,7 +223,7 @@ def _missing(table: TableName) -> Raised:
     )
 
 
-@lru_cache(maxsize=8192)
+@remembered(2048)
 def without_sketches(data: bytes) -> bytes:
     """The statistics of a column without the sketches, which only serve to merge statistics."""
     column = decode(COLUMN_STATISTICS_OBJ, data)

@@ -1,11 +1,11 @@
 """The properties of a stored table that decide how it and its partitions are shown."""
 
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from hive.names import default_catalog
 from hive.thrift.types import STRUCT
 from hive.thrift.view import TableView, View
+from query_api.remembered import remembered
 
 _DESCRIPTOR, _KEYS, _CATALOG = 7, 8, 17
 _COLUMNS, _BUCKETS, _SERDE, _LIBRARY = 1, 6, 7, 2
@@ -43,7 +43,7 @@ class TableFacts(NamedTuple):
         return self.kind == "insert_only"
 
 
-@lru_cache(maxsize=2048)
+@remembered(2048)
 def facts(data: bytes) -> TableFacts:
     """The properties of a table."""
     view = TableView(data)
