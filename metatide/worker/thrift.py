@@ -31,6 +31,7 @@ from query_api.thrift.expressions import Expressions, JavaSettings
 from query_api.thrift.link import Address
 from query_api.thrift.metastore_facts import ask_for_facts
 from query_api.thrift.methods import CachedMethods
+from query_api.thrift.methods.left_statistics import LeftStatistics
 from query_api.thrift.sasl.mechanism import Mechanism
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import MIB, ThriftSettings
@@ -156,6 +157,17 @@ class WorkerThriftServer:
                     "metastore.partition.order.expr orders partitions by something else than their "
                     "names: the metastores answer all reads with a limit on partitions",
                     metastore=f"{address[0]}:{address[1]}",
+                )
+            left = LeftStatistics(not facts.merges_by_range, not facts.has_txn_statistics)
+            if any(left):
+                self._methods.leave_statistics(left)
+                self.server.forget()
+                log.warning(
+                    "a metastore makes statistics by other settings than Hive's own: the "
+                    "metastores answer calls that depend on them",
+                    metastore=f"{address[0]}:{address[1]}",
+                    aggregates=left.aggregates,
+                    of_transactional=left.of_transactional,
                 )
             if facts.open_txn_timeout_ms is not None:
                 self._methods.set_open_txn_timeout(facts.open_txn_timeout_ms)

@@ -55,6 +55,8 @@ class Unable(StrEnum):
     """The order depends on the collation of the metastore's database."""
     ORDER = "order"
     """A limit on partitions, which a metastore orders by something else than their names."""
+    STATISTICS = "statistics"
+    """Statistics that a metastore makes otherwise, by its settings."""
     FORM = "form"
     """A form of the request, a projection or an option, that only the metastore answers."""
     UNREADABLE = "unreadable"

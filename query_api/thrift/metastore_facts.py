@@ -23,6 +23,15 @@ _ARGUMENTS: Final = Struct(
 _RESULT: Final = Struct("get_config_value_result", (0, "success", string))
 _BY_NAME: Final = frozenset(("", "part_name", "part_name asc"))
 """Expressions that order partitions by name; releases before Hive 4 have none, and do so."""
+_MERGING: Final = (
+    ("metastore.stats.fetch.bitvector", "hive.stats.fetch.bitvector"),
+    ("metastore.stats.ndv.tuner", "hive.metastore.stats.ndv.tuner"),
+    ("metastore.stats.ndv.densityfunction", "hive.metastore.stats.ndv.densityfunction"),
+)
+"""The settings by which the number of distinct values is made otherwise, in both spellings."""
+_OF_TXNS: Final = "hive.txn.stats.enabled"
+_OFF: Final = frozenset(("", "false", "0", "0.0"))
+_ON: Final = frozenset(("", "true"))
 _MS: Final = re.compile(r"(\d{1,9})ms", re.ASCII)
 
 log = structlog.get_logger(__name__)
@@ -38,6 +47,11 @@ class MetastoreFacts(NamedTuple):
     """How long an id without a row counts as an open transaction; None if unknown."""
     orders_by_name: bool
     """Whether partitions are in the order of their names wherever there is a limit on them."""
+    merges_by_range: bool = True
+    """Whether the number of distinct values over partitions is made of theirs alone, without bit
+    vectors and estimates."""
+    has_txn_statistics: bool = True
+    """Whether statistics of transactional tables may fit a reader's snapshot."""
 
 
 async def ask_for_facts(settings: UpstreamSettings, address: Address) -> MetastoreFacts | None:
@@ -51,6 +65,8 @@ async def ask_for_facts(settings: UpstreamSettings, address: Address) -> Metasto
                 warehouse = await ask_for_setting(link, "metastore.warehouse.dir")
                 timeout = await ask_for_setting(link, "metastore.txn.opentxn.timeout")
                 order = await ask_for_setting(link, "metastore.partition.order.expr")
+                merging = [await _ask_for(link, *names) for names in _MERGING]
+                of_txns = await ask_for_setting(link, _OF_TXNS)
             finally:
                 link.close()
     except (UpstreamError, ThriftError, TimeoutError) as error:
@@ -62,7 +78,18 @@ async def ask_for_facts(settings: UpstreamSettings, address: Address) -> Metasto
         warehouse,
         None if in_ms is None else int(in_ms[1]),
         " ".join(order.replace('"', "").lower().split()) in _BY_NAME,
+        all(value.strip().lower() in _OFF for value in merging),
+        of_txns.strip().lower() in _ON,
     )
+
+
+async def _ask_for(link: Link, *names: str) -> str:
+    """The value of a setting under the first of its names that the metastore knows."""
+    for name in names:
+        value = await ask_for_setting(link, name)
+        if value:
+            return value
+    return ""
 
 
 async def ask_for_setting(link: Link, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Set
 from functools import lru_cache
+from operator import or_
 from struct import Struct as Packing
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from query_api.thrift.call import Call, CallAnswer, Relay, Substitute, Unable
 from query_api.thrift.methods.direct_read import DirectRead, Whole
 from query_api.thrift.methods.dropped_methods import substitute
 from query_api.thrift.methods.expressions import Expressions, expression_of, with_text
+from query_api.thrift.methods.left_statistics import LeftStatistics
 from query_api.thrift.methods.method_table import Method, methods
 from query_api.thrift.methods.ordering import ordered_by
 from query_api.thrift.methods.outcome import STRUCT_ALONE, Outcome, result
@@ -55,6 +57,7 @@ class CachedMethods:
         self._expressions = expressions
         self._leaves_all = False
         self._limits_by_name = True
+        self._left_statistics = LeftStatistics()
         self._open_txn_timeout_ms: int | None = None
         self.set_warehouse(warehouse)
 
@@ -86,6 +89,11 @@ class CachedMethods:
         them by something else than their names.
         """
         self._limits_by_name = False
+        self._remembered.cache_clear()
+
+    def leave_statistics(self, left: LeftStatistics) -> None:
+        """Leaves these reads, too, to metastores from now on."""
+        self._left_statistics = LeftStatistics(*map(or_, self._left_statistics, left))
         self._remembered.cache_clear()
 
     def set_collation(self, collation: Collation) -> None:
@@ -178,6 +186,10 @@ class CachedMethods:
         method = self._methods[name]
         try:
             understood = method.understand(decode(method.arguments, arguments))
+            if isinstance(understood, CacheRequest) and self._left_statistics.include(
+                understood.read
+            ):
+                return Unable.STATISTICS
             return ordered_by(self._collation, understood, limits_by_name=self._limits_by_name)
         except (ThriftError, KeyError):
             return Unable.UNREADABLE

@@ -17,7 +17,7 @@ from query_api.database import Primary
 from query_api.http import Settings
 from query_api.requirement import Consistency, Defaults
 from tests.query_api.http.test_answers import warm
-from tests.query_api.thrift.methods.wire import arguments
+from tests.query_api.thrift.methods.wire import arguments, request
 from tests.query_api.thrift.serving import HOST, Client, Telling
 
 
@@ -27,7 +27,56 @@ from tests.query_api.thrift.serving import HOST, Client, Telling
 async def test_metastores_that_order_partitions_otherwise_answer_where_there_is_a_limit(
     expression: str, is_left: bool
 ) -> None:
-    metastore = Telling(metastore_partition_order_expr=expression)
+    call = arguments("get_partition_names", "sales", "orders", 1)
+    settings = {"metastore_partition_order_expr": expression}
+    page = await page_after(settings, "get_partition_names", call)
+    assert ('relayed_total{method="get_partition_names",reason="order"} 1.0' in page) == is_left
+
+
+LIST = "sales.orders:5:9223372036854775807::"
+
+
+@pytest.mark.parametrize(
+    ("settings", "are_left"),
+    [
+        ({}, ()),
+        ({"metastore_stats_fetch_bitvector": "false"}, ()),
+        ({"metastore_stats_ndv_tuner": "0.0"}, ()),
+        ({"hive_txn_stats_enabled": "true"}, ()),
+        ({"metastore_stats_fetch_bitvector": "true"}, ("aggregates",)),
+        ({"hive_stats_fetch_bitvector": "true"}, ("aggregates",)),
+        ({"metastore_stats_ndv_tuner": "0.5"}, ("aggregates",)),
+        ({"metastore_stats_ndv_densityfunction": "TRUE"}, ("aggregates",)),
+        ({"hive_txn_stats_enabled": "false"}, ("statistics", "table", "partition")),
+    ],
+)
+async def test_metastores_that_make_statistics_otherwise_answer_for_them(
+    settings: dict[str, str], are_left: tuple[str, ...]
+) -> None:
+    names = {"dbName": "sales", "tblName": "orders"}
+    columns = request("PartitionsStatsRequest", **names, colNames=["amount"], partNames=["ds=1"])
+    of_table = request("TableStatsRequest", **names, colNames=["amount"])
+    of_table.validWriteIdList = LIST
+    table = request("GetTableRequest", **names, validWriteIdList=LIST)
+    calls = {
+        "aggregates": ("get_aggr_stats_for", arguments("get_aggr_stats_for", columns)),
+        "statistics": (
+            "get_table_statistics_req",
+            arguments("get_table_statistics_req", of_table),
+        ),
+        "table": ("get_table_req", arguments("get_table_req", table)),
+        "partition": ("get_partition", arguments("get_partition", "sales", "orders", ["1"])),
+        "names": ("get_partition_names", arguments("get_partition_names", "sales", "orders", -1)),
+    }
+    for what, (method, call) in calls.items():
+        page = await page_after(settings, method, call)
+        relayed = f'relayed_total{{method="{method}",reason="statistics"}} 1.0' in page
+        assert relayed == (what in are_left), what
+
+
+async def page_after(of_metastore: dict[str, str], method: str, call: bytes) -> str:
+    """A worker's metrics after a call, whose metastore tells these settings."""
+    metastore = Telling(**of_metastore)
     await metastore.start()
     primary = Primary(f"postgresql://nobody@{HOST}:{free_port()}/nothing")
     url = ThriftUrls(f"thrift://{HOST}:{metastore.address[1]}")
@@ -38,12 +87,11 @@ async def test_metastores_that_order_partitions_otherwise_answer_where_there_is_
     endpoint = WorkerThriftServer(config, shards, primary, backend, settings)
     await endpoint.start()
     client = Client(*await asyncio.open_connection(HOST, endpoint.port))
-    call = arguments("get_partition_names", "sales", "orders", 1)
-    assert await client.call("get_partition_names", call) is not None
+    assert await client.call(method, call) is not None
     page = generate_latest(endpoint.server.metrics).decode()
-    assert ('relayed_total{method="get_partition_names",reason="order"} 1.0' in page) == is_left
     await client.close()
     await endpoint.close()
     await backend.close()
     await primary.close()
     await metastore.stop()
+    return page

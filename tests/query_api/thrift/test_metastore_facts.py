@@ -33,6 +33,23 @@ async def test_settings_are_told() -> None:
 
 
 @pytest.mark.parametrize(
+    ("settings", "merges", "has"),
+    [
+        ({"metastore_stats_fetch_bitvector": "false"}, True, True),
+        ({"metastore_stats_ndv_tuner": "0"}, True, True),
+        ({"metastore_stats_ndv_tuner": "1.0"}, False, True),
+        ({"hive_metastore_stats_ndv_densityfunction": "true"}, False, True),
+        ({"hive_txn_stats_enabled": "False"}, True, False),
+    ],
+)
+async def test_statistics_are_made_as_hive_does_or_otherwise(
+    settings: dict[str, str], *, merges: bool, has: bool
+) -> None:
+    its_facts = await facts(**settings)
+    assert (its_facts.merges_by_range, its_facts.has_txn_statistics) == (merges, has)
+
+
+@pytest.mark.parametrize(
     ("expression", "orders_by_name"),
     [
         ('"PART_NAME" asc', True),
