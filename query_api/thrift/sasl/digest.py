@@ -16,8 +16,15 @@ REALM: Final = "default"
 RESPONSE_BYTES_MAX: Final = 8192
 _COUNT: Final = "00000001"
 _DIRECTIVE: Final = re.compile(
-    r'\s*([a-z-]{1,32})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",;]+))\s*(?:,|$)', re.ASCII | re.DOTALL
+    r"""
+    [ \t\r\n]* ([a-z-]{1,32}) [ \t\r\n]* = [ \t\r\n]*
+    (?: "((?:[^"\\]|\\.)*)" | ([^\s",;]+) )
+    [ \t\r\n]* (?:,|\Z)
+    """,
+    re.ASCII | re.DOTALL | re.VERBOSE,
 )
+"""A name and its value. Space is the four characters that the RFC and Java count as such."""
+_RESPONSE: Final = re.compile("[0-9a-f]{32}", re.ASCII)
 
 
 class Digest(NamedTuple):
@@ -40,10 +47,14 @@ class Digest(NamedTuple):
 
     def text(self, password: str) -> bytes:
         """The response of a client that knows this password."""
+        return self._replace(response=self._value(password, "AUTHENTICATE")).repeated()
+
+    def repeated(self) -> bytes:
+        """This response in the one form that every server reads alike."""
         return (
-            f'charset=utf-8,username="{self.user}",realm="{REALM}",nonce="{self.nonce}",'
-            f'nc={_COUNT},cnonce="{self.client_nonce}",digest-uri="{self.uri}",qop=auth,'
-            f"response={self._value(password, 'AUTHENTICATE')}"
+            f"charset=utf-8,username={_quoted(self.user)},realm={_quoted(REALM)},"
+            f"nonce={_quoted(self.nonce)},nc={_COUNT},cnonce={_quoted(self.client_nonce)},"
+            f"digest-uri={_quoted(self.uri)},qop=auth,response={self.response}"
         ).encode()
 
     def _value(self, password: str, method: str) -> str:
@@ -88,6 +99,8 @@ def read_digest(response: bytes, nonce: str) -> Digest:
     ]
     if missing:
         raise RefusedLoginError(f"DIGEST-MD5: the response lacks {', '.join(missing)}")
+    if not _RESPONSE.fullmatch(fields["response"]):
+        raise RefusedLoginError("DIGEST-MD5: the response's own value isn't 32 hexadecimal digits")
     if not fields["digest-uri"].endswith(f"/{REALM}"):
         raise RefusedLoginError("DIGEST-MD5: the response is for another service")
     if fields.get("authzid"):
@@ -115,6 +128,10 @@ def _fields(response: bytes) -> Mapping[str, str]:
         fields[match[1]] = match[3] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
         at = match.end()
     return fields
+
+
+def _quoted(value: str) -> str:
+    return '"' + re.sub(r'(["\\])', r"\\\1", value) + '"'
 
 
 def _hash(data: bytes) -> bytes:

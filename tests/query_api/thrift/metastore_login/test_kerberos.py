@@ -1,6 +1,7 @@
 """The worker's own logins at real metastores: tickets, their renewal, and what can be wrong."""
 
 import asyncio
+import base64
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -287,6 +288,13 @@ async def test_the_metastore_checks_tokens_that_are_not_in_the_database(
             assert said.data.startswith(b"the metastores refuse the delegation token: it has exp")
 
         await assert_refused(cancelled, WRONG)
+        # Java reads this token's own name in it, and another parser that of somebody else.
+        other = cancelled.identifier.replace(b"ann", b"eve")
+        mixed = f',baz=",username={base64.b64encode(other).decode()},z=",y=\x0b"'
+        said = await log_in_by_token(
+            await here.connect(), cancelled, username='foo=\x0b"bar,username={}' + mixed
+        )
+        assert said == (Frame.BAD, b"DIGEST-MD5: the response can't be read")
         client.client.cancelDelegationToken(cancelled.text)
         await assert_refused(cancelled)
         await asyncio.sleep(TOKEN_S)

@@ -93,8 +93,12 @@ class Token(NamedTuple):
         return base64.b64encode(self.password).decode()
 
 
-async def log_in_by_token(client: Client, token: Token, password: str = "") -> Said:
-    """Logs in by a token, or with another password; returns what the server says."""
+async def log_in_by_token(
+    client: Client, token: Token, password: str = "", username: str = 'username="{}"'
+) -> Said:
+    """Logs in by a token, or with another password; returns what the server says. `username` is the
+    part of the response that names the client.
+    """
     client.writer.write(frame(Status.START, b"DIGEST-MD5") + frame(Status.OK, b""))
     challenge = (await heard(client)).data.decode()
     nonce = challenge.partition('nonce="')[2].partition('"')[0]
@@ -105,8 +109,9 @@ async def log_in_by_token(client: Client, token: Token, password: str = "") -> S
     client.writer.write(
         frame(
             Status.OK,
-            f'charset=utf-8,username="{name}",realm="{digest.REALM}",nonce="{nonce}",nc=00000001,'
-            f'cnonce="of the client",digest-uri="{uri}",qop=auth,response={value}'.encode(),
+            f'charset=utf-8,{username.format(name)},realm="{digest.REALM}",nonce="{nonce}",'
+            f'nc=00000001,cnonce="of the client",digest-uri="{uri}",qop=auth,'
+            f"response={value}".encode(),
         )
     )
     said = await heard(client)
