@@ -14,6 +14,7 @@ from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import Views
+from query_api.shared_attempt import SharedAttempt
 
 REMEMBERED_MAX: Final = 100_000
 ASKED_MAX: Final = 16
@@ -21,7 +22,7 @@ ASKED_MAX: Final = 16
 
 
 class _Verdict(msgspec.Struct, eq=False):
-    turn: asyncio.Lock
+    attempt: SharedAttempt[bool]
     is_allowed: bool = False
     reached: Position = Position(0, 0)
     """The event up to which none has touched the object since the metastore said so."""
@@ -61,32 +62,46 @@ class MetastoreVerdicts:
         key = reader.key, area
         verdict = self._verdicts.get(key)
         if verdict is None:
-            verdict = self._verdicts[key] = _Verdict(asyncio.Lock())
+            verdict = self._verdicts[key] = _Verdict(SharedAttempt())
             if len(self._verdicts) > REMEMBERED_MAX:
                 self._verdicts.popitem(last=False)
         self._verdicts.move_to_end(key)
         return verdict
 
     async def _ask(self, reader: Reader, area: Area, verdict: _Verdict) -> bool:
-        async with verdict.turn:
-            before = await self._log(verdict.reached if verdict.until_s else self._views.reached)
-            if before is None:
-                return False
-            if _holds(verdict, area, before):
-                # Another call of the user has asked meanwhile.
-                return verdict.is_allowed
-            asked_s, began = elapsed_s(), Position(before.epoch, before.current)
-            verdict.until_s = 0.0
-            is_allowed = await reader.may_read(area)
-            if is_allowed is None:
-                return False
-            after = await self._log(began)
-            if after is None or not after.leaves(area.targets, began):
-                return False
-            verdict.is_allowed = is_allowed
-            verdict.reached = Position(after.epoch, after.current)
-            verdict.until_s = asked_s + self._valid_s
+        is_own = False
+
+        async def attempt() -> bool:
+            nonlocal is_own
+            is_own = True
+            return await self._renew(reader, area, verdict)
+
+        is_allowed = await verdict.attempt.outcome(attempt)
+        if is_own or not is_allowed:
             return is_allowed
+        # What this call tells may be newer than the log that the attempt of another one read.
+        log = await self._log(verdict.reached)
+        return log is not None and _holds(verdict, area, log) and verdict.is_allowed
+
+    async def _renew(self, reader: Reader, area: Area, verdict: _Verdict) -> bool:
+        before = await self._log(verdict.reached if verdict.until_s else self._views.reached)
+        if before is None:
+            return False
+        if _holds(verdict, area, before):
+            # Another call of the user has asked meanwhile.
+            return verdict.is_allowed
+        asked_s, began = elapsed_s(), Position(before.epoch, before.current)
+        verdict.until_s = 0.0
+        is_allowed = await reader.may_read(area)
+        if is_allowed is None:
+            return False
+        after = await self._log(began)
+        if after is None or not after.leaves(area.targets, began):
+            return False
+        verdict.is_allowed = is_allowed
+        verdict.reached = Position(after.epoch, after.current)
+        verdict.until_s = asked_s + self._valid_s
+        return is_allowed
 
     async def _log(self, reached: Position) -> LatestLog | None:
         """The log after this event, by a read that begins now; None if it can't be read."""

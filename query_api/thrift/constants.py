@@ -18,6 +18,8 @@ CONSTANT_METHODS: Final = frozenset(
 TIMEOUT_S: Final = 5.0
 KEPT_S: Final = 60.0
 """A host that vanishes leaves a connection that looks alive, so answers aren't kept for ever."""
+FAILED_S: Final = 5.0
+"""How long nobody tries again after a metastore didn't answer: callers have other ways to it."""
 KEPT_MAX: Final = 256
 BYTES_MAX: Final = 4096
 _SUCCESS: Final = b"\0\0"
@@ -40,6 +42,7 @@ class Constants:
         self._upstreams = upstreams
         self._link: Link | None = None
         self._turn = asyncio.Lock()
+        self._failed_until_s = 0.0
         self._kept: dict[_Question, tuple[float, bytes]] = {}
 
     def kept(self, method: str, arguments: bytes) -> bytes | None:
@@ -55,11 +58,14 @@ class Constants:
             result = self.kept(method, arguments)
             if result is not None:
                 return result
+            if monotonic() < self._failed_until_s:
+                return None
             try:
                 async with asyncio.timeout(TIMEOUT_S):
                     return await self._ask(method, arguments)
             except (UpstreamError, TimeoutError) as error:
                 log.info("a metastore doesn't tell its settings", method=method, error=str(error))
+                self._failed_until_s = monotonic() + FAILED_S
             except BaseException:
                 self.close()
                 raise

@@ -1,6 +1,5 @@
 """Delegation tokens by which the worker acts for its clients at metastores."""
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from time import monotonic
@@ -12,6 +11,7 @@ from hive.delegation_tokens import Token, read_token
 from hive.errors import ThriftError, TokenFormatError, UnimpersonatedError, UpstreamError
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, string
+from query_api.shared_attempt import SharedAttempt
 from query_api.thrift.link import Address, Collected, Link, shown
 from query_api.thrift.wire import MessageType, header
 
@@ -28,7 +28,7 @@ Fetch = Callable[[Address, str], Awaitable[Token]]
 
 
 class _Entry(msgspec.Struct, eq=False):
-    turn: asyncio.Lock
+    attempt: SharedAttempt[Token]
     token: Token | None = None
     since_s: float = 0.0
 
@@ -45,15 +45,19 @@ class Impersonation:
         key = address, user
         entry = self._entries.get(key)
         if entry is None:
-            entry = self._entries[key] = _Entry(asyncio.Lock())
+            entry = self._entries[key] = _Entry(SharedAttempt())
             if len(self._entries) > TOKENS_MAX:
                 self._entries.popitem(last=False)
         self._entries.move_to_end(key)
-        async with entry.turn:
-            if entry.token is None or monotonic() - entry.since_s > AGE_S_MAX:
-                entry.token = await self._fetch(address, user)
-                entry.since_s = monotonic()
+        if entry.token is not None and monotonic() - entry.since_s <= AGE_S_MAX:
             return entry.token
+
+        async def attempt() -> Token:
+            token = await self._fetch(address, user)
+            entry.token, entry.since_s = token, monotonic()
+            return token
+
+        return await entry.attempt.outcome(attempt)
 
     def forget(self, address: Address, user: str, token: Token) -> None:
         """Drops a token that the metastore refuses."""

@@ -1,8 +1,8 @@
 """What the metastore says of who may see what: how long it counts."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +13,8 @@ from query_api.authorization.verdicts import MetastoreVerdicts
 from query_api.backend import Backend
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import EVERYTHING, RowEffects
+from query_api.positions import Position
+from query_api.resolver.shared_reads import LatestReads
 from query_api.targets import Target, TargetKind
 from tests.query_api.http.read_client import EmptyDatabase
 from tests.query_api.shards import MemoryShard, MemoryShards
@@ -84,6 +86,35 @@ async def test_calls_at_the_same_time_share_it(backend: Backend) -> None:
     own, ann = verdicts_of(backend), Caller()
     assert all(await asyncio.gather(*(own.may_see(ann, {ORDERS}) for _ in range(9))))
     assert ann.areas == [ORDERS]
+
+
+@pytest.mark.parametrize("allowed", [None, False])
+async def test_calls_at_the_same_time_share_a_failure(
+    backend: Backend, allowed: bool | None
+) -> None:
+    own, ann = verdicts_of(backend), Asked(allowed=allowed)
+    assert not any(await asyncio.gather(*(own.may_see(ann, {ORDERS}) for _ in range(20))))
+    assert ann.areas == [ORDERS]
+
+
+async def test_who_waited_looks_at_the_log_once_more(backend: Backend, log: Log) -> None:
+    class Reads:
+        """Reads of the log, before the fifth of which an event comes."""
+
+        count = 0
+
+        def ask(self, reached: Position, take: Callable[[LatestLog | None], None]) -> None:
+            self.count += 1
+            if self.count == 5:
+                log.add(RowEffects(tables=(TABLE,)))
+            backend.latest.ask(reached, take)
+
+    reads, ann = Reads(), Asked()
+    own = MetastoreVerdicts(cast(LatestReads, reads), backend.views, 60.0)
+    seen = await asyncio.gather(*(own.may_see(ann, {ORDERS}) for _ in range(2)))
+    assert seen == [True, False]
+    assert ann.areas == [ORDERS]
+    assert reads.count == 5
 
 
 @pytest.mark.parametrize(

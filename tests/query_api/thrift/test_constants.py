@@ -1,13 +1,16 @@
 """What a metastore answers alike as long as it runs is asked for once."""
 
-from typing import Any
+import asyncio
+from typing import Any, cast
 
 import pytest
 
 from metatide.config.values import ThriftUrl
 from query_api.thrift import constants
+from query_api.thrift.constants import Constants
+from query_api.thrift.link import Link
 from query_api.thrift.settings import ThriftSettings
-from query_api.thrift.upstream import UpstreamSettings
+from query_api.thrift.upstream import Upstreams, UpstreamSettings
 from tests.query_api.thrift.methods import wire
 from tests.query_api.thrift.methods.wire import arguments
 from tests.query_api.thrift.serving import HOST, Client, Metastore, result, serving
@@ -100,6 +103,34 @@ async def test_without_a_metastore_there_is_no_answer() -> None:
         reply = await client.call("get_config_value", WAREHOUSE)
         assert reply is not None
         assert b"no metastore answers" in reply.body
+
+
+class Silent:
+    """Metastores that never answer."""
+
+    def __init__(self) -> None:
+        self.attempts = 0
+
+    async def open(self) -> Link:
+        self.attempts += 1
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def test_a_failure_counts_for_all_who_wait_and_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(constants, "TIMEOUT_S", 0.1)
+    silent = Silent()
+    own = Constants(cast(Upstreams, silent))
+    questions = [("getVersion", b"\0"), ("get_config_value", WAREHOUSE)] * 10
+    results = await asyncio.gather(*(own.ask(*question) for question in questions))
+    assert results == [None] * 20
+    assert await own.ask("flushCache", b"\0") is None
+    assert silent.attempts == 1
+    monkeypatch.setattr(constants, "monotonic", lambda: float("inf"))
+    assert await own.ask("flushCache", b"\0") is None
+    assert silent.attempts == 2
 
 
 @pytest.mark.hive
