@@ -1,6 +1,7 @@
 """What a client told its metastore about itself, which each new connection must repeat."""
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Final
 
 from hive.errors import ThriftError
@@ -37,14 +38,21 @@ class ClientIdentity:
         self._has_token = False
         self._principal = ""
         self._claim: bytes | None = None
+        self._claim_key = b""
         self._settings: dict[str, bytes] = {}
 
     @property
     def introduction(self) -> Introduction:
         """What a metastore is told first."""
         session = [*self._settings.values()]
-        authorization = self._authorization if self._has_token else None
-        return Introduction(self._client.user, self._principal, self._claim, session, authorization)
+        return Introduction(
+            self._client.user,
+            self._principal,
+            self._claim,
+            self._claim_key,
+            session,
+            self._authorization if self._has_token else None,
+        )
 
     @property
     def is_proved(self) -> bool:
@@ -61,7 +69,7 @@ class ClientIdentity:
         """Takes note of who the client says that it is, as it does by `set_ugi`, too."""
         self._client.user = user
         body = encode(_UGI, {"user_name": user, "group_names": []})
-        self._claim = header(MessageType.CALL, SET_UGI, _NO_SEQUENCE) + body
+        self._take(header(MessageType.CALL, SET_UGI, _NO_SEQUENCE) + body, body)
 
     def introduce(self, message: Message) -> bytes | None:
         """Takes note of a `set_ugi`; returns the reply that the metastore would give, or None if
@@ -73,7 +81,7 @@ class ClientIdentity:
         except (ThriftError, KeyError):
             return None
         if not self.is_proved:
-            self._claim = message.data
+            self._take(message.data, message.body)
             self._client.user = arguments["user_name"]
         body = encode(_UGI_RESULT, {"success": groups})
         return header(MessageType.REPLY, message.method, message.sequence) + body
@@ -91,3 +99,7 @@ class ClientIdentity:
             self._client.has_settings = True
         if name in self._settings or len(self._settings) < SETTINGS_MAX:
             self._settings[name] = message.data
+
+    def _take(self, claim: bytes, arguments: bytes) -> None:
+        self._claim = claim
+        self._claim_key = sha256(arguments).digest()

@@ -45,7 +45,7 @@ class MetastoreReader:
     def __init__(self, introduction: Introduction, ask_as_user: Ask) -> None:
         self.user: Final = introduction.user
         # Those who only say who they are say their groups, too.
-        self.key: Final[Hashable] = introduction.principal or introduction.claim
+        self.key: Final[Hashable] = introduction.principal or introduction.claim_key
         self._ask = ask_as_user
 
     async def may_read(self, area: Area) -> bool | None:

@@ -83,6 +83,8 @@ class Introduction(NamedTuple):
     """The name that the client has proved, as metastores know it."""
     claim: bytes | None = None
     """The call that says who the client is, for metastores that believe that."""
+    claim_key: bytes = b""
+    """What stands for the call's arguments: the call itself is long, and differs by its number."""
     session: Sequence[bytes] = ()
     """The calls with the settings of the client's session."""
     authorization: Callable[[], bytes] | None = None
