@@ -61,7 +61,7 @@ class CacheMiddleware:
             if latest is None:
                 return False
             position = max(position, Position(latest.epoch, latest.current))
-        response = kept.response(etag, accepted)
+        response = self._kept.response(key, kept, etag, accepted)
         self._kept.put_head(key, kept, scope, response, self._gate.admission)
         kept.count()
         for message in messages(response, position):

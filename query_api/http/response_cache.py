@@ -43,6 +43,7 @@ class CachedResponse(CachedAnswer):
     @classmethod
     def of(
         cls,
+        key: Key,
         moment: AnyMoment,
         latest_of: tuple[Target, ...],
         max_age_ms: int,
@@ -53,7 +54,8 @@ class CachedResponse(CachedAnswer):
         """The answer with this body; `count` is called whenever it is served again."""
         etag = etag_of(body)
         headers = [*headers, (b"etag", etag)]
-        size = len(body) + _OVERHEAD_BYTES
+        path, query, consistency = key
+        size = 4 * len(path) + len(query) + len(consistency) + len(body) + _OVERHEAD_BYTES
         return cls(moment, latest_of, max_age_ms, body, size, etag, headers, count, [], {})
 
     def response(self, etag: bytes | None, accepted: bytes | None) -> Response:
@@ -68,6 +70,8 @@ class CachedResponse(CachedAnswer):
             response = 200, [*headers, (b"content-length", b"%d" % len(body))], body
             if len(self.forms) < _FORMS_MAX:
                 self.forms[accepted] = response
+                own_bytes = 0 if body is self.body else len(body)
+                self.size += len(accepted or b"") + own_bytes + _OVERHEAD_BYTES
         return response
 
 
@@ -97,6 +101,15 @@ class ResponseCache(AnswerCache[Key, CachedResponse]):
         short = self._heads.get(head)
         return short if short is not None and self.get(short.key) is short.kept else None
 
+    def response(
+        self, key: Key, kept: CachedResponse, etag: bytes | None, accepted: bytes | None
+    ) -> Response:
+        """The response from an answer that is kept, for a caller with these headers."""
+        before = kept.size
+        response = kept.response(etag, accepted)
+        self._count_more(key, kept, kept.size - before)
+        return response
+
     def put_head(
         self,
         key: Key,
@@ -109,7 +122,7 @@ class ResponseCache(AnswerCache[Key, CachedResponse]):
         sends them.
         """
         head = scope.get("state", {}).get("head")
-        if head is None:
+        if head is None or self._answers.get(key) is not kept:
             return
         if head in kept.heads:
             # Equal requests came before the first was answered, or the tokens have changed since.
@@ -129,8 +142,13 @@ class ResponseCache(AnswerCache[Key, CachedResponse]):
         needs_latest = bool(kept.latest_of)
         raw = RawResponse(key, kept, admission, response[0], before, after, needs_latest)
         self._heads[head] = raw
-        kept.size += len(head) + _OVERHEAD_BYTES
-        self._grow(len(head) + _OVERHEAD_BYTES)
+        size = len(head) + len(before) + len(after) + _OVERHEAD_BYTES
+        kept.size += size
+        self._count_more(key, kept, size)
+
+    def _count_more(self, key: Key, kept: CachedResponse, size: int) -> None:
+        if self._answers.get(key) is kept:
+            self._grow(size)
 
     def _drop(self, key: Key) -> CachedResponse | None:
         dropped = super()._drop(key)

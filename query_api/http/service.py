@@ -178,11 +178,13 @@ class Service:
         headers: Headers,
     ) -> None:
         """Keeps an answer; the log must confirm it each time, unless `max_age_ms` is None."""
+        key = scope["path"], scope["query_string"], header(scope, CONSISTENCY) or b""
+        if not self.kept.admits(key):
+            return
         count = self.metrics.counter_of_kept(reason, type(read).__name__)
         latest_of = () if max_age_ms is None else moment.targets
-        kept = CachedResponse.of(moment, latest_of, max_age_ms or 0, body, headers, count)
-        consistency = header(scope, CONSISTENCY) or b""
-        self.kept.put((scope["path"], scope["query_string"], consistency), kept)
+        kept = CachedResponse.of(key, moment, latest_of, max_age_ms or 0, body, headers, count)
+        self.kept.put(key, kept)
 
     async def _forward(
         self, read: Read[Any], requirement: Requirement, scope: Scope, body: bytes, send: Send

@@ -1,13 +1,18 @@
 """Answers are kept only as long as they are what would be answered now."""
 
 import asyncio
+import random
+from sys import getsizeof
 
 import httpx
 import pytest
 
-from query_api.http import Settings
+from query_api.http import Settings, response_cache
 from query_api.http.access import Role, Tokens
+from query_api.http.gate import Gate
+from query_api.http.response_cache import CachedResponse, Key, ResponseCache
 from query_api.latest.latest_log import LatestLog
+from query_api.shards import Views
 from state.records import Pause
 from state.records.actions import CreateTable, DropPartitions, PutPartitions
 from tests.query_api.http.read_client import EmptyDatabase, Nowhere, ask, grounds
@@ -16,10 +21,12 @@ from tests.query_api.shards import (
     MemoryShard,
     MemoryShards,
     change,
+    moment,
     partition_image,
     table_image,
 )
 
+KIB = 1024
 NAMES = "/v1/databases/sales/tables/orders/partition-names?consistency=any"
 
 
@@ -169,3 +176,80 @@ def test_what_is_kept_is_for_those_who_may_read() -> None:
 
     assert tokens.holder_of(b"Bearer x")[0] is Role.NONE
     ask(shards(), asking, settings=Settings(tokens=tokens))
+
+
+def held_bytes(kept: ResponseCache) -> int:
+    """What the texts of a cache take, each once."""
+    texts: dict[int, bytes | str] = {}
+
+    def add(*more: bytes | str | None) -> None:
+        texts.update((id(text), text) for text in more if text is not None)
+
+    for key, answer in kept._answers.items():
+        add(*key, answer.body, answer.etag)
+        for accepted, (_, headers, body) in answer.forms.items():
+            add(accepted, body, *(text for header in headers for text in header))
+    for head, raw in kept._heads.items():
+        add(head, raw.before, raw.after)
+    return sum(map(getsizeof, texts.values()))
+
+
+@pytest.mark.parametrize(
+    ("path_chars", "query_bytes", "body_bytes"),
+    [(1, 0, 2), (1, 32 * KIB, 2), (32 * KIB, 9, 2), (9, 9, 100 * KIB)],
+)
+def test_all_that_is_kept_is_counted(path_chars: int, query_bytes: int, body_bytes: int) -> None:
+    views, chance = Views(MemoryShards(MemoryShard())), random.Random(path_chars)
+    kept = ResponseCache(views, lambda _: False)
+    position = [(b"metatide-position", b"0:4")]
+    for number in range(30):
+        key: Key = "\U0001f30a" * path_chars, b"%d" % number + b"q" * query_bytes, b"any"
+        body = chance.randbytes(body_bytes)
+        answer = CachedResponse.of(key, moment(views), (), 0, body, position, lambda: None)
+        kept.put(key, answer)
+        for accepted in (None, b"gzip", b"zstd", b"zstd, gzip" + b" " * 5000):
+            head = b"GET %d" % number + bytes(accepted or b"")[:KIB]
+            scope = {"state": {"head": head}, "http_version": "1.1", "headers": []}
+            response = kept.response(key, answer, None, accepted)
+            kept.put_head(key, answer, scope, response, Gate().admission)
+    assert len(kept._heads) == 4 * len(kept._answers) == 120
+    assert held_bytes(kept) <= kept._bytes
+    kept.clear()
+    assert not kept._bytes
+    assert not kept._heads
+
+
+def test_what_grows_out_of_the_room_is_dropped_with_its_heads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(response_cache, "BYTES_MAX", 20 * KIB)
+    views, key = Views(MemoryShards(MemoryShard())), ("/", b"", b"")
+    kept = ResponseCache(views, lambda _: False)
+    position = [(b"metatide-position", b"0:4")]
+    answer = CachedResponse.of(key, moment(views), (), 0, b"x", position, lambda: None)
+    kept.put(key, answer)
+    for number in range(16):
+        scope = {"state": {"head": b"%d" % number}, "http_version": "1.1", "headers": []}
+        response = kept.response(key, answer, None, b"%d" % number)
+        kept.put_head(key, answer, scope, response, Gate().admission)
+    assert kept.get(key) is None
+    assert not kept._bytes
+    assert not kept._heads
+
+
+def test_once_half_is_taken_a_question_must_come_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(response_cache, "BYTES_MAX", 4 * KIB)
+    put, kept = ResponseCache.put, []
+
+    def noted(self: ResponseCache, key: Key, answer: CachedResponse) -> None:
+        kept.append(key[1])
+        put(self, key, answer)
+
+    monkeypatch.setattr(ResponseCache, "put", noted)
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        for query in ("limit=1", "limit=2", "limit=3", "limit=2"):
+            assert (await client.get(f"{NAMES}&{query}")).status_code == 200
+
+    ask(shards(), asking)
+    assert kept == [b"consistency=any&limit=1", b"consistency=any&limit=2"]

@@ -89,11 +89,12 @@ def test_many_at_once_take_the_room_of_one() -> None:
     views = Views(warm())
     kept = ResponseCache(views, lambda _: False)
     grounds_of_it = [(b"metatide-position", b"0:4"), (b"x", b"y")]
-    cached = CachedResponse.of(moment(views), (), 0, b"{}", grounds_of_it, lambda: None)
-    kept.put(("/", b"", b""), cached)
+    key = "/", b"", b""
+    cached = CachedResponse.of(key, moment(views), (), 0, b"{}", grounds_of_it, lambda: None)
+    kept.put(key, cached)
     scope = {"state": {"head": b"GET /"}, "http_version": "1.1", "headers": []}
     for _ in range(40):
-        kept.put_head(("/", b"", b""), cached, scope, cached.response(None, None), Gate().admission)
+        kept.put_head(key, cached, scope, cached.response(None, None), Gate().admission)
     assert cached.heads == [b"GET /"]
     by_head = kept.by_head(b"GET /")
     assert by_head is not None
