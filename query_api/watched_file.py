@@ -24,6 +24,7 @@ class WatchedFile(Generic[T]):
         self._path = path
         self._read = read
         self._version = file_version(path)
+        self._failed_version: tuple[int, ...] | None = None
         self._next_look_s = monotonic() + LOOK_EVERY_S
         self._content = read(path)
         self.reads = 1
@@ -34,27 +35,34 @@ class WatchedFile(Generic[T]):
         now = monotonic()
         if now >= self._next_look_s:
             self._next_look_s = now + LOOK_EVERY_S
-            before, self._version = self._version, file_version(self._path)
-            if before != self._version:
-                self._read_again()
+            version = file_version(self._path)
+            if version != self._version:
+                self._read_again(version)
         return self._content
 
-    def _read_again(self) -> None:
+    def _read_again(self, version: tuple[int, ...]) -> None:
         try:
             self._content = self._read(self._path)
-            self.reads += 1
         except (OSError, InputError) as error:
-            log.warning(
-                "a file can't be read again: its last content stays",
-                path=str(self._path),
-                why=str(error),
-            )
+            # The version stays the former one, so that the next look reads again.
+            if version != self._failed_version:
+                self._failed_version = version
+                log.warning(
+                    "a file can't be read again: its last content stays until it can",
+                    path=str(self._path),
+                    why=str(error),
+                )
+            return
+        self._version, self._failed_version = version, None
+        self.reads += 1
 
 
 def file_version(path: Path) -> tuple[int, ...]:
-    """What differs when a file has been written or replaced; empty if there is none."""
+    """What differs when a file has been written or replaced, or when others may read it; empty if
+    there is none.
+    """
     try:
         stat = path.stat()
     except OSError:
         return ()
-    return stat.st_ino, stat.st_mtime_ns, stat.st_size
+    return stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size
