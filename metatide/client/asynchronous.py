@@ -10,6 +10,7 @@ from metatide.client import calls
 from metatide.client.bound import DEFAULTS, Bound, Settings, http_settings
 from metatide.client.calls import ALL, Call, Which
 from metatide.client.constraint_objects import SQLAllTableConstraints
+from metatide.client.lines import Lines
 from metatide.client.need import Answer, Need
 from metatide.client.objects import Database, Function, Partition, Table, TableMeta, WriteIds
 from metatide.client.retry import RETRIED, Patience
@@ -204,7 +205,11 @@ class AsyncClient(Bound):
             with self._seeing_absence():
                 calls.check(response)
             self._saw(calls.grounds(response.headers, None).position)
-            async for line in response.aiter_lines():
+            lines = Lines()
+            async for block in response.aiter_bytes():
+                for line in lines.feed(block):
+                    yield msgspec.json.decode(line, type=Partition)
+            for line in lines.rest():
                 yield msgspec.json.decode(line, type=Partition)
         finally:
             await response.aclose()

@@ -10,6 +10,7 @@ from metatide.client import calls
 from metatide.client.bound import DEFAULTS, Bound, Settings, http_settings
 from metatide.client.calls import ALL, Call, Which
 from metatide.client.constraint_objects import SQLAllTableConstraints
+from metatide.client.lines import Lines
 from metatide.client.need import Answer, Need
 from metatide.client.objects import Database, Function, Partition, Table, TableMeta, WriteIds
 from metatide.client.retry import RETRIED, Patience
@@ -200,7 +201,11 @@ class Client(Bound):
             with self._seeing_absence():
                 calls.check(response)
             self._saw(calls.grounds(response.headers, None).position)
-            for line in response.iter_lines():
+            lines = Lines()
+            for block in response.iter_bytes():
+                for line in lines.feed(block):
+                    yield msgspec.json.decode(line, type=Partition)
+            for line in lines.rest():
                 yield msgspec.json.decode(line, type=Partition)
         finally:
             response.close()

@@ -76,7 +76,7 @@ UNAWAITED = {
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "aclose": "close",
-    "aiter_lines": "iter_lines",
+    "aiter_bytes": "iter_bytes",
     "aread": "read",
     "async_wait": "wait",
 }
