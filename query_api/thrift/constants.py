@@ -89,6 +89,10 @@ class Constants:
             return None
         is_answer = result == _VOID or result[1:3] == _SUCCESS
         is_short = len(arguments) + len(result) <= BYTES_MAX
-        if is_answer and is_short and len(self._kept) < KEPT_MAX:
+        if is_answer and is_short:
+            # The dictionary is in the order of asking, and so of ending.
+            self._kept.pop((method, arguments), None)
+            if len(self._kept) >= KEPT_MAX:
+                del self._kept[next(iter(self._kept))]
             self._kept[method, arguments] = asked_s + KEPT_S, result
         return result

@@ -20,6 +20,8 @@ from tests.support.metastore import MetastoreFactory
 WAREHOUSE = text(1, "metastore.warehouse.dir") + text(2, "") + b"\0"
 OTHER = text(1, "metastore.no_such") + text(2, "x") + b"\0"
 
+SECOND = text(1, "metastore.no_such") + text(2, "y") + b"\0"
+
 
 async def value(client: Client, call: bytes = WAREHOUSE) -> bytes:
     reply = await client.call("get_config_value", call)
@@ -71,6 +73,32 @@ async def test_an_answer_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -
         for _ in range(3):
             await value(client)
         assert len(here.metastores[0].heard) == 3
+
+
+async def test_when_there_is_no_room_the_oldest_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "KEPT_MAX", 2)
+    async with serving(Metastore()) as here:
+        client = await here.connect()
+        for call in (WAREHOUSE, OTHER, SECOND, SECOND, OTHER):
+            await value(client, call)
+        assert len(here.metastores[0].heard) == 3
+        await value(client, WAREHOUSE)
+        assert len(here.metastores[0].heard) == 4
+
+
+async def test_what_has_ended_is_replaced_when_there_is_no_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(constants, "KEPT_MAX", 2)
+    monkeypatch.setattr(constants, "KEPT_S", 0.0)
+    async with serving(Metastore()) as here:
+        client = await here.connect()
+        for call in (WAREHOUSE, OTHER):
+            await value(client, call)
+        monkeypatch.setattr(constants, "KEPT_S", 60.0)
+        for call in (WAREHOUSE, OTHER) * 3:
+            await value(client, call)
+        assert len(here.metastores[0].heard) == 4
 
 
 async def test_a_refusal_is_not_kept() -> None:
