@@ -1,6 +1,7 @@
 """Who answers each call of a client: the cache, another worker, or a metastore."""
 
 from time import perf_counter
+from typing import Final
 
 import structlog
 
@@ -25,6 +26,8 @@ from query_api.thrift.results import whole
 from query_api.thrift.sasl.mechanism import Identity
 from query_api.thrift.scanner import READ_STEPS_MAX
 from query_api.thrift.wire import Fault, Message, MessageType, refusal
+
+_NEVER_ONE_WAY: Final = REPEATED | {FORWARDED}
 
 log = structlog.get_logger(__name__)
 
@@ -71,7 +74,7 @@ class Dispatch:
     def begin(self, message: Message) -> None:
         self._replies.call_began = perf_counter()
         hub, method = self._hub, message.method
-        if message.kind == MessageType.ONEWAY and method not in REPEATED:
+        if message.kind == MessageType.ONEWAY and method not in _NEVER_ONE_WAY:
             self._connection.run(self._relay.send_one_way(message))
         elif message.kind != MessageType.CALL:
             self._connection.end("protocol", f"expected a call of {method}")

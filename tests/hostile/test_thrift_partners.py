@@ -9,8 +9,9 @@ from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Relay
 from query_api.thrift.forward import FORWARDED
 from query_api.thrift.link import Address
-from tests.query_api.thrift.serving import HOST, Client, Metastore, answer, result, serving
-from tests.query_api.thrift.structs import text
+from query_api.thrift.wire import MessageType
+from tests.query_api.thrift.serving import HOST, Client, Metastore, answer, result, serving, until
+from tests.query_api.thrift.structs import message, text
 
 pytestmark = pytest.mark.anyio
 COLD = text(1, "cold") + b"\0"
@@ -118,3 +119,14 @@ async def test_a_client_does_not_forward(secret: Path) -> None:
         assert b"is for workers alone" in reply.body
         assert await client.reply() is None
         assert here.methods.calls == []
+
+
+async def test_what_workers_call_is_never_sent_on(secret: Path) -> None:
+    metastore, more = Metastore(), {"partners": partners(secret), "host": HOST}
+    async with serving(metastore, more=more, get_table=ours) as here:
+        client = await here.connect()
+        client.send(message(FORWARDED, b"\0", kind=MessageType.ONEWAY))
+        assert await client.reply() is None
+        assert metastore.connections == 0
+        line = 'metatide_thrift_refused_total{reason="protocol"} 1.0'
+        await until(lambda: line in here.metrics())

@@ -2,7 +2,7 @@
 
 from typing import Final, Protocol
 
-from query_api.thrift.wire import Fault, Message, refusal
+from query_api.thrift.wire import Fault, Message, MessageType, refusal
 
 NEEDS_SASL_LOGIN: Final = (
     "this server lets in only clients that prove who they are by SASL: set "
@@ -41,7 +41,7 @@ class UnauthenticatedCalls:
         return False
 
     def begin(self, message: Message) -> None:
-        if message.method in self._allowed:
+        if message.kind == MessageType.CALL and message.method in self._allowed:
             self._calls.begin(message)
             return
         reply = refusal(message.method, message.sequence, Fault.PROTOCOL_ERROR, self._why)
