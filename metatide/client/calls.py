@@ -88,8 +88,10 @@ def check(response: httpx.Response) -> None:
             raise _strange(response) from None
         detail = response.text[:300] or response.reason_phrase
     if response.status_code == 404:
-        text = response.headers.get("metatide-position")
-        raise NotFoundError(404, detail, None if text is None else Position.parse(text))
+        if "metatide-position" not in response.headers:
+            # Whatever is at another address, or between, says so of its own paths.
+            raise _strange(response)
+        raise NotFoundError(404, detail, Position.parse(response.headers["metatide-position"]))
     if response.status_code == 503:
         raise UnavailableError(503, detail, retry_after_s(response.headers))
     raise ServerError(response.status_code, detail)

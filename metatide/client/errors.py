@@ -13,9 +13,9 @@ class ServerError(Exception):
 
 
 class NotFoundError(ServerError):
-    """The object doesn't exist, as of a `position`; None if the server told none."""
+    """The object doesn't exist, as of a `position`."""
 
-    def __init__(self, status: int, detail: str, position: Position | None = None) -> None:
+    def __init__(self, status: int, detail: str, position: Position) -> None:
         super().__init__(status, detail)
         self.position = position
 

@@ -29,7 +29,6 @@ from metatide.client import (
     asynchronous,
     sync,
 )
-from metatide.client.calls import check
 from metatide.client.snapshot import committed
 from query_api.database.reads import (
     CurrentEvent,
@@ -225,9 +224,23 @@ def test_a_session_carries_the_position_of_what_does_not_exist(url: str) -> None
                 read(session)
             assert session.position == missing.value.position == Position(0, 5)
             assert client.position is None
-        with pytest.raises(NotFoundError) as unknown:
-            check(httpx.Response(404, json={"detail": "there is no such path"}))
-        assert unknown.value.position is None
+
+
+@pytest.mark.parametrize(
+    ("path", "body"), [("", {"detail": "Not Found"}), ("/api", {"detail": "no"}), ("/api", {})]
+)
+def test_what_does_not_answer_as_metatide_does_says_nothing_of_objects(
+    url: str, path: str, body: dict[str, str]
+) -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(404, json=body))
+    with Client("http://elsewhere" + path, Settings(transport=transport)) as elsewhere:
+        for read in (session_table, session_partitions):
+            with pytest.raises(ServerError, match="name a worker's address") as strange:
+                read(elsewhere)
+            assert not isinstance(strange.value, NotFoundError)
+    with Client(f"{url}/api", AT_ONCE) as wrong, pytest.raises(ServerError) as strange:
+        wrong.table("sales.orders")
+    assert not isinstance(strange.value, NotFoundError)
 
 
 def session_table(session: Client) -> None:

@@ -364,6 +364,8 @@ def test_errors_say_what_to_do(path: str, status: int, says: str) -> None:
     assert response.status_code == status
     assert response.headers["content-type"] == "application/problem+json"
     assert says in response.json()["detail"]
+    # By this clients tell an answer from a path that nobody serves.
+    assert ("metatide-position" in response.headers) == (status == 404)
 
 
 def test_what_is_not_served_is_a_problem_too() -> None:
