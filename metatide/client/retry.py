@@ -51,11 +51,10 @@ class Patience:
         await asyncio.sleep(self._wait_s(error))
 
     def _wait_s(self, error: Exception) -> float:
+        wait_s = self._next_s
+        self._next_s *= 2
         if isinstance(error, UnavailableError):
-            wait_s = error.retry_after_s
-        else:
-            wait_s = self._next_s
-            self._next_s *= 2
+            wait_s = max(wait_s, error.retry_after_s)
         wait_s *= 1 + random.uniform(0, _SPREAD)
         if time.monotonic() + wait_s > self._until:
             raise error

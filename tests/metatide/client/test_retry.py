@@ -79,6 +79,19 @@ def test_a_server_that_starts_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> 
     assert waits_s == sorted(waits_s)
 
 
+@pytest.mark.parametrize("retry_after", ["0", "-1", "Mon, 01 Jan 2024 00:00:00 GMT"])
+def test_a_server_that_asks_for_no_wait_is_asked_ever_less_often(
+    monkeypatch: pytest.MonkeyPatch, retry_after: str
+) -> None:
+    waits_s: list[float] = []
+    monkeypatch.setattr("metatide.client.retry.time.sleep", waits_s.append)
+    with refusing(5, lambda: retry_after) as (url, asked_at), Client(url) as client:
+        assert client.catalogs().value == ["hive"]
+    assert len(asked_at) == 6
+    for wait_s, least_s in zip(waits_s, (0.1, 0.2, 0.4, 0.8, 1.6), strict=True):
+        assert least_s <= wait_s < 2 * least_s
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("7", 7), ("-7", 0), ("soon", 1), ("Mon, 01 Jan 2024 00:00:00 GMT", 0)],
