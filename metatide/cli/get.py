@@ -87,10 +87,20 @@ def database(client: Client, need: Need, show: Show, db: str) -> None:
 @command.command()
 @click.option("--pattern", default="*", help="Hive's pattern: * and |.")
 @click.option("--catalog", default="", help="The catalog; hive by default.")
+@click.option("--after", default="", help="Start after this name.")
+@click.option("--limit", type=click.IntRange(min=1), help="The maximum number.")
 @asking
-def databases(client: Client, need: Need, show: Show, pattern: str, catalog: str) -> None:
+def databases(
+    client: Client,
+    need: Need,
+    show: Show,
+    pattern: str,
+    catalog: str,
+    after: str,
+    limit: int | None,
+) -> None:
     """List all databases."""
-    answer = client.databases(pattern, catalog, need)
+    answer = client.databases(pattern, catalog, after, limit, need)
     check_catalog(client, catalog, answer)
     show(answer, ("database", "location"), _columns("name", "locationUri"))
 
@@ -98,10 +108,14 @@ def databases(client: Client, need: Need, show: Show, pattern: str, catalog: str
 @command.command()
 @click.argument("db", metavar="DB", callback=not_empty)
 @click.option("--pattern", default="*", help="Hive's pattern: * and |.")
+@click.option("--after", default="", help="Start after this name.")
+@click.option("--limit", type=click.IntRange(min=1), help="The maximum number.")
 @asking
-def functions(client: Client, need: Need, show: Show, db: str, pattern: str) -> None:
+def functions(
+    client: Client, need: Need, show: Show, db: str, pattern: str, after: str, limit: int | None
+) -> None:
     """List the functions of a database."""
-    answer = client.functions(db, pattern, need)
+    answer = client.functions(db, pattern, after, limit, need)
     check_database(client, db, answer, need)
     show(answer, ("function", "class"), _columns("functionName", "className"))
 

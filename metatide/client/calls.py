@@ -165,10 +165,9 @@ def of_function(db: str, function: str) -> Call[Function]:
     return Call(path, Function, None, {"catalog": catalog})
 
 
-def of_databases(pattern: str, catalog: str) -> Call[list[Database]]:
-    return Call(
-        "/v1/databases", list[Database], "databases", {"pattern": pattern, "catalog": catalog}
-    )
+def of_databases(pattern: str, catalog: str, after: str, limit: int | None) -> Call[list[Database]]:
+    parameters: Parameters = {"pattern": pattern, "catalog": catalog, **_page(after, limit)}
+    return Call("/v1/databases", list[Database], "databases", parameters)
 
 
 def of_database(db: str) -> Call[Database]:
@@ -176,9 +175,9 @@ def of_database(db: str) -> Call[Database]:
     return Call(f"/v1/databases/{quote(name, safe='')}", Database, None, {"catalog": catalog})
 
 
-def of_functions(db: str, pattern: str) -> Call[list[Function]]:
+def of_functions(db: str, pattern: str, after: str, limit: int | None) -> Call[list[Function]]:
     catalog, _, name = db.rpartition(".")
-    parameters: Parameters = {"catalog": catalog, "pattern": pattern}
+    parameters: Parameters = {"catalog": catalog, "pattern": pattern, **_page(after, limit)}
     return Call(
         f"/v1/databases/{quote(name, safe='')}/functions", list[Function], "functions", parameters
     )

@@ -93,20 +93,30 @@ class Client(Bound):
         return self._run(calls.of_database(db), None, need)
 
     def databases(
-        self, pattern: str = "*", catalog: str = "", need: Need | None = None
+        self,
+        pattern: str = "*",
+        catalog: str = "",
+        after: str = "",
+        limit: int | None = None,
+        need: Need | None = None,
     ) -> Answer[list[Database]]:
         """The databases of a catalog."""
-        return self._run(calls.of_databases(pattern, catalog), None, need)
+        return self._run(calls.of_databases(pattern, catalog, after, limit), None, need)
 
     def catalogs(self, need: Need | None = None) -> Answer[list[str]]:
         """All catalogs."""
         return self._run(calls.CATALOGS, None, need)
 
     def functions(
-        self, db: str, pattern: str = "*", need: Need | None = None
+        self,
+        db: str,
+        pattern: str = "*",
+        after: str = "",
+        limit: int | None = None,
+        need: Need | None = None,
     ) -> Answer[list[Function]]:
         """The functions of a database."""
-        return self._run(calls.of_functions(db, pattern), None, need)
+        return self._run(calls.of_functions(db, pattern, after, limit), None, need)
 
     def function(self, db: str, function: str, need: Need | None = None) -> Answer[Function]:
         """One function."""

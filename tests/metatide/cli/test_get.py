@@ -73,7 +73,9 @@ def test_every_read_has_a_command(url: str) -> None:
     assert json("tables", "s*|x")[0]["dbName"] == "sales"
     assert json("tables", "hive.s*")[0]["tableName"] == "orders"
     assert json("database", "sales")["name"] == "sales"
-    assert json("functions", "sales") == []
+    assert json("functions", "sales", "--after", "a", "--limit", "1") == []
+    assert json("databases", "--after", "sales", "--limit", "1") == []
+    assert json("databases", "--after", "r", "--limit", "1")[0]["name"] == "sales"
     assert json("statistics", "sales.orders", "--partition", first_day) == {}
     together = ("--partition", first_day, "--column", "amount", "--as-one")
     assert json("statistics", "sales.orders", *together) == []

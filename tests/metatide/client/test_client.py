@@ -154,10 +154,32 @@ def test_reads_of_databases(url: str) -> None:
     with Client(url) as client:
         assert client.database("sales", ANY).value.name == "sales"
         assert [one.name for one in client.databases("s*", need=ANY).value] == ["sales"]
+        assert client.databases(after="sales", limit=1, need=ANY).value == []
         names = client.table_names("hive.sales", "o*", ["MANAGED_TABLE"], need=ANY)
         assert [one.tableName for one in names.value] == ["orders"]
         assert client.functions("sales", need=ANY).value == []
         assert client.current_event().value == 5
+
+
+def test_lists_of_databases_and_functions_have_pages() -> None:
+    urls: list[httpx.URL] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        urls.append(request.url)
+        headers = {"source": "cache", "reason": "fresh", "position": "0:5"}
+        key = request.url.path.rpartition("/")[2]
+        body = {key: [], "next": "b"}
+        named = {f"metatide-{name}": value for name, value in headers.items()}
+        return httpx.Response(200, json=body, headers=named)
+
+    with Client("http://here", Settings(transport=httpx.MockTransport(answer))) as client:
+        assert client.databases(after="a", limit=2).next == "b"
+        assert client.functions("sales", after="a", limit=2).next == "b"
+    page = {"pattern": "*", "after": "a", "limit": "2"}
+    assert [(url.path, dict(url.params)) for url in urls] == [
+        ("/v1/databases", page),
+        ("/v1/databases/sales/functions", page),
+    ]
 
 
 async def test_the_same_awaited(url: str) -> None:
