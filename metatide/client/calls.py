@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -10,7 +10,7 @@ import msgspec
 
 from metatide.client.constraint_objects import SQLAllTableConstraints
 from metatide.client.errors import NotFoundError, ServerError, UnavailableError
-from metatide.client.need import Answer, Need, Position
+from metatide.client.need import WRITE_IDS, Answer, Need, Position
 from metatide.client.objects import Database, Function, Partition, Table, TableMeta, WriteIds
 from metatide.client.retry import retry_after_s
 from metatide.client.statistics_objects import ColumnStatisticsObj
@@ -18,6 +18,8 @@ from metatide.client.statistics_objects import ColumnStatisticsObj
 T = TypeVar("T")
 
 Parameters = dict[str, str | int | Sequence[str]]
+_HEADER_CHARS_MAX: Final = 8192
+"""A longer list of write ids goes in a body: servers and proxies limit the heads of requests."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,15 @@ class Call(Generic[T]):
         parameters = {
             name: value for name, value in self.parameters.items() if value not in ("", ())
         }
-        if self.names is None:
-            return client.build_request("GET", self.path, params=parameters, headers=need.headers)
+        headers, body = need.headers, dict[str, Any]()
+        if self.names is not None:
+            body["names"] = self.names
+        if len(headers.get(WRITE_IDS, "")) > _HEADER_CHARS_MAX:
+            body["write_ids"] = headers.pop(WRITE_IDS)
+        if not body:
+            return client.build_request("GET", self.path, params=parameters, headers=headers)
         return client.build_request(
-            "POST", self.path, params=parameters, headers=need.headers, json={"names": self.names}
+            "POST", self.path, params=parameters, headers=headers, json=body
         )
 
     def read(self, response: httpx.Response) -> Answer[T]:

@@ -7,6 +7,8 @@ T = TypeVar("T")
 
 Consistency = Literal["any", "at_least", "write_ids", "within", "latest"]
 
+WRITE_IDS = "Metatide-Write-Ids"
+
 
 class Position(NamedTuple):
     """How far an answer reflects the history of the metastore."""
@@ -49,7 +51,7 @@ class Need:
             consistency = f"{consistency or 'within'}; max_age_ms={self.max_age_ms}"
         values = {
             "Metatide-Consistency": consistency,
-            "Metatide-Write-Ids": self.write_ids,
+            WRITE_IDS: self.write_ids,
             "Metatide-Table-Id": self.table_id,
             "Metatide-Accept-Newer": "true" if self.accept_newer else None,
             "Metatide-Min-Position": self.min_position,

@@ -8,7 +8,7 @@ from hive.errors import InputError
 from hive.names import partition_items
 from query_api.database.reads import CurrentEvent, GetWriteIds, ListCatalogs
 from query_api.http import encode
-from query_api.http.request_parameters import RequestParameters
+from query_api.http.request_parameters import NAMED, RequestParameters
 from query_api.reads import (
     AggregateStatistics,
     CountPartitions,
@@ -80,10 +80,17 @@ class Endpoint:
     lines: Lines | None = None
     """None if it can't be streamed."""
     has_body: bool = False
-    """Whether POST takes a body with parameters that may be too long for a URL."""
+    """Whether POST takes a body with parameters that may be too long for a URL, or a header: so it
+    does for all reads of one table, which have write-id lists.
+    """
     required: tuple[str, ...] = ()
     """Required parameters; names may be in the body instead."""
     named: Named = PARTITION
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the body may have names."""
+        return not NAMED.isdisjoint(self.parameters)
 
 
 def _wanted(parameters: RequestParameters) -> Wanted:
@@ -164,7 +171,15 @@ def _rest(parameters: RequestParameters) -> Page:
 _TABLE: Final = "/v1/databases/{db}/tables/{table}"
 
 ENDPOINTS: Final = (
-    Endpoint(_TABLE, "A table", lambda g: GetTable(g.table), encode.table, _CATALOG, "Table"),
+    Endpoint(
+        _TABLE,
+        "A table",
+        lambda g: GetTable(g.table),
+        encode.table,
+        _CATALOG,
+        "Table",
+        has_body=True,
+    ),
     Endpoint(
         f"{_TABLE}/partitions",
         "Partitions, in the order of their names; as lines of JSON without a limit",
@@ -182,6 +197,7 @@ ENDPOINTS: Final = (
         encode.partition,
         _CATALOG,
         "Partition",
+        has_body=True,
     ),
     Endpoint(
         f"{_TABLE}/partition-names",
@@ -209,6 +225,7 @@ ENDPOINTS: Final = (
         encode.table_statistics,
         _FIGURES,
         "tableStats:ColumnStatisticsObj",
+        has_body=True,
     ),
     Endpoint(
         f"{_TABLE}/partition-statistics",
@@ -237,6 +254,7 @@ ENDPOINTS: Final = (
         encode.constraints,
         _CATALOG,
         "SQLAllTableConstraints",
+        has_body=True,
     ),
     Endpoint(
         "/v1/databases/{db}/tables",

@@ -117,9 +117,10 @@ def _path(endpoint: Endpoint, examples: dict[str, Any]) -> dict[str, Any]:
         beside = tuple(name for name in endpoint.parameters if name not in _IN_BODY)
         media = {
             "schema": {"$ref": "#/components/schemas/Names"},
-            "example": {"names": [endpoint.named.example]},
+            "example": {"names": [endpoint.named.example]} if endpoint.has_names else _WRITE_IDS,
         }
-        post = _operation(endpoint, "ByNames", beside, examples)
+        suffix = "ByNames" if endpoint.has_names else _BY_WRITE_IDS
+        post = _operation(endpoint, suffix, beside, examples)
         post["responses"]["415"] = _problem(_PROBLEMS["415"])
         operations["post"] = {**post, "requestBody": {"content": {"application/json": media}}}
     return operations
@@ -129,8 +130,10 @@ def _operation(
     endpoint: Endpoint, suffix: str, parameters: tuple[str, ...], examples: dict[str, Any]
 ) -> dict[str, Any]:
     id_ = _operation_id(endpoint) + suffix
+    # By write ids in a body, the answer is the one without them.
+    example = examples[_operation_id(endpoint) if suffix == _BY_WRITE_IDS else id_]
     content: dict[str, Any] = {
-        "application/json": {"schema": _answer(endpoint), "example": examples[id_]}
+        "application/json": {"schema": _answer(endpoint), "example": example}
     }
     if endpoint.lines is not None:
         content["application/x-ndjson"] = {"schema": TEXT}
@@ -238,6 +241,8 @@ _PROBLEM: Final = {
     },
     "required": ["type", "title", "status", "detail"],
 }
+_BY_WRITE_IDS: Final = "ByWriteIds"
+_WRITE_IDS: Final = {"write_ids": in_query("write_ids")["example"]}
 _NAMES: Final = {
     "type": "object",
     "description": "What may be too long for a URL",

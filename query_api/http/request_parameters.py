@@ -22,6 +22,8 @@ from query_api.requirement import PARAMETERS
 QUERY_BYTES_MAX: Final = 32 * 1024
 NAMES_MAX: Final = 10_000
 FIELDS_MAX: Final = 10_100
+NAMED: Final = frozenset(("name", "table"))
+"""The parameters whose values may be the names in a body instead."""
 _REQUIREMENTS: Final = frozenset(PARAMETERS)
 
 
@@ -57,6 +59,10 @@ class RequestParameters:
                 raise InputError(f"unknown parameter {name[:40]!r}: give one of {names}")
             self._query.setdefault(name, []).append(_check(name, value))
         self._body = _parse_body(body) if body else Body()
+        if self._body.names is not None and NAMED.isdisjoint(allowed):
+            raise InputError("this read takes no names in the body")
+        if self._body.filter is not None and "filter" not in allowed:
+            raise InputError("this read takes no filter in the body")
 
     def requirement(self, headers: Mapping[str, str]) -> dict[str, str]:
         """The requirement on the answer; the query takes precedence over the headers."""

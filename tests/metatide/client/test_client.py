@@ -3,7 +3,7 @@
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -159,6 +159,30 @@ def test_reads_of_databases(url: str) -> None:
         assert [one.tableName for one in names.value] == ["orders"]
         assert client.functions("sales", need=ANY).value == []
         assert client.current_event().value == 5
+
+
+@pytest.mark.parametrize("open_ids", [[7], range(100_000, 130_000)])
+async def test_a_list_of_write_ids_may_be_long(url: str, open_ids: Sequence[int]) -> None:
+    ids = ",".join(map(str, open_ids))
+    listed = f"sales.orders:200000:{open_ids[0]}:{ids}:"
+    need = Need(write_ids=listed, table_id=ORDERS_ID, max_wait_ms=0)
+    names = Which(names=[f"ds={DAYS[2]}"])
+    with Client(url, AT_ONCE) as client:
+        reads: list[Callable[[], object]] = [
+            lambda: client.table("sales.orders", need),
+            lambda: client.partition("sales.orders", f"ds={DAYS[0]}", need),
+            lambda: client.partition_names("sales.orders", names, need),
+            lambda: client.statistics("sales.orders", need=need),
+            lambda: client.constraints("sales.orders", need),
+            lambda: next(client.stream_partitions("sales.orders", need=need)),
+        ]
+        for read in reads:
+            # The list is read: the database, which doesn't answer, has more commits.
+            with pytest.raises(UnavailableError, match="database does not answer"):
+                read()
+    async with AsyncClient(url, AT_ONCE) as awaited:
+        with pytest.raises(UnavailableError, match="database does not answer"):
+            await awaited.table("sales.orders", need)
 
 
 def test_lists_of_databases_and_functions_have_pages() -> None:

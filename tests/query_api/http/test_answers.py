@@ -372,7 +372,7 @@ def test_what_is_not_served_is_a_problem_too() -> None:
     nothing, posted = get(warm(), "/v1/nothing"), []
 
     async def asking(client: httpx.AsyncClient) -> None:
-        posted.append(await client.post(f"{TABLE}?{ANY}"))
+        posted.append(await client.post(f"/v1/databases?{ANY}"))
 
     ask(warm(), asking)
     for response, status in ((nothing[0], 404), (posted[0], 405)):
@@ -387,6 +387,18 @@ def test_a_fault_of_ours_is_one_line_for_the_caller() -> None:
 
     [response] = get(MemoryShards(None), TABLE, database=Broken())
     assert (response.status_code, response.json()["title"]) == (500, "Internal Server Error")
+
+
+@pytest.mark.parametrize("what", ["", "/partitions/ds=2026-01-01", "/statistics", "/constraints"])
+def test_a_read_that_takes_no_names_refuses_them(what: str) -> None:
+    async def asking(client: httpx.AsyncClient) -> None:
+        bodies: list[dict[str, object]] = [{"names": ["ds=a"]}, {"names": []}, {"filter": "ds='a'"}]
+        for body in bodies:
+            wrong = await client.post(f"{TABLE}{what}?{ANY}", json=body)
+            assert wrong.status_code == 400
+            assert "this read takes no " in wrong.json()["detail"]
+
+    ask(warm(), asking)
 
 
 def test_long_requests_go_in_a_body() -> None:
