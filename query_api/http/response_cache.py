@@ -74,6 +74,10 @@ class CachedResponse(CachedAnswer):
                 self.size += len(accepted or b"") + own_bytes + _OVERHEAD_BYTES
         return response
 
+    def holds(self, body: bytes) -> bool:
+        """Whether a body takes no room of its own: it is the answer's, or one of its forms'."""
+        return body is self.body or any(body is form[2] for form in self.forms.values())
+
 
 class RawResponse(NamedTuple):
     """The bytes of a response, for requests with exactly the same bytes."""
@@ -85,6 +89,7 @@ class RawResponse(NamedTuple):
     before: bytes
     """The headers up to the value of the position, which may change each time."""
     after: bytes
+    body: bytes
     needs_latest: bool
     """Whether the database must be asked each time."""
 
@@ -140,9 +145,12 @@ class ResponseCache(AnswerCache[Key, CachedResponse]):
         admission = admission_of(scope)
         before, after = _around_position(response)
         needs_latest = bool(kept.latest_of)
-        raw = RawResponse(key, kept, admission, response[0], before, after, needs_latest)
+        status, _, body = response
+        raw = RawResponse(key, kept, admission, status, before, after, body, needs_latest)
         self._heads[head] = raw
         size = len(head) + len(before) + len(after) + _OVERHEAD_BYTES
+        if not kept.holds(body):
+            size += len(body)
         kept.size += size
         self._count_more(key, kept, size)
 
@@ -159,13 +167,13 @@ class ResponseCache(AnswerCache[Key, CachedResponse]):
 
 
 def _around_position(response: Response) -> tuple[bytes, bytes]:
-    _, headers, body = response
+    _, headers, _ = response
     lines = b"".join(b"%b: %b\r\n" % header for header in headers)
     mark = b"%b: " % _POSITION
     before, position, rest = lines.partition(mark)
     assert position, "an answer without its position"
     _, _, after = rest.partition(b"\r\n")
-    return before + mark, b"\r\n%b\r\n%b" % (after, body)
+    return before + mark, b"\r\n%b\r\n" % after
 
 
 def messages(response: Response, position: Position) -> tuple[dict[str, Any], ...]:

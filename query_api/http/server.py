@@ -283,7 +283,7 @@ class ReadProtocol(HttpToolsProtocol):
         parts = [STATUS_LINE[short.status]]
         for name, value in self.server_state.default_headers:
             parts += (name, b": ", value, b"\r\n")
-        parts += (short.before, str(position).encode(), short.after)
+        parts += (short.before, str(position).encode(), short.after, short.body)
         response = b"".join(parts)
         if len(response) > LARGE_BYTES:
             self.transport.write(response)

@@ -92,7 +92,7 @@ async def test_calls_at_the_same_time_share_it(backend: Backend) -> None:
 async def test_calls_at_the_same_time_share_a_failure(
     backend: Backend, allowed: bool | None
 ) -> None:
-    own, ann = verdicts_of(backend), Asked(allowed=allowed)
+    own, ann = verdicts_of(backend), Caller(allowed=allowed)
     assert not any(await asyncio.gather(*(own.may_see(ann, {ORDERS}) for _ in range(20))))
     assert ann.areas == [ORDERS]
 
@@ -109,7 +109,7 @@ async def test_who_waited_looks_at_the_log_once_more(backend: Backend, log: Log)
                 log.add(RowEffects(tables=(TABLE,)))
             backend.latest.ask(reached, take)
 
-    reads, ann = Reads(), Asked()
+    reads, ann = Reads(), Caller()
     own = MetastoreVerdicts(cast(LatestReads, reads), backend.views, 60.0)
     seen = await asyncio.gather(*(own.may_see(ann, {ORDERS}) for _ in range(2)))
     assert seen == [True, False]

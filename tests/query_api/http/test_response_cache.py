@@ -190,7 +190,7 @@ def held_bytes(kept: ResponseCache) -> int:
         for accepted, (_, headers, body) in answer.forms.items():
             add(accepted, body, *(text for header in headers for text in header))
     for head, raw in kept._heads.items():
-        add(head, raw.before, raw.after)
+        add(head, raw.before, raw.after, raw.body)
     return sum(map(getsizeof, texts.values()))
 
 
@@ -217,6 +217,20 @@ def test_all_that_is_kept_is_counted(path_chars: int, query_bytes: int, body_byt
     kept.clear()
     assert not kept._bytes
     assert not kept._heads
+
+
+def test_many_heads_share_a_body() -> None:
+    views, key = Views(MemoryShards(MemoryShard())), ("/", b"", b"")
+    kept = ResponseCache(views, lambda _: False)
+    position = [(b"metatide-position", b"0:4")]
+    body = random.Random(1).randbytes(100 * KIB)
+    answer = CachedResponse.of(key, moment(views), (), 0, body, position, lambda: None)
+    kept.put(key, answer)
+    for number in range(16):
+        scope = {"state": {"head": b"%d" % number}, "http_version": "1.1", "headers": []}
+        kept.put_head(key, answer, scope, kept.response(key, answer, None, None), Gate().admission)
+    assert len(kept._heads) == 16
+    assert held_bytes(kept) <= kept._bytes < 150 * KIB
 
 
 def test_what_grows_out_of_the_room_is_dropped_with_its_heads(

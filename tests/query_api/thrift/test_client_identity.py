@@ -5,12 +5,12 @@ from collections.abc import Hashable, Sequence
 from hive.thrift.binary import encode
 from query_api.thrift.call import Client
 from query_api.thrift.client_identity import _UGI, SET_UGI, ClientIdentity
-from query_api.thrift.metastore_reader import Asked, MetastoreReader
+from query_api.thrift.metastore_reader import MetastoreReader, MetastoreReply
 from query_api.thrift.sasl.mechanism import Identity
 from query_api.thrift.wire import Message, MessageType, header
 
 
-async def ask(_: str, __: bytes) -> Asked | None:
+async def ask(_: str, __: bytes) -> MetastoreReply | None:
     return None
 
 
