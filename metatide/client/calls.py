@@ -41,13 +41,17 @@ class Call(Generic[T]):
         headers, body = need.headers, dict[str, Any]()
         if self.names is not None:
             body["names"] = self.names
-        if len(headers.get(WRITE_IDS, "")) > _HEADER_CHARS_MAX:
+        if self._takes_body and len(headers.get(WRITE_IDS, "")) > _HEADER_CHARS_MAX:
             body["write_ids"] = headers.pop(WRITE_IDS)
         if not body:
             return client.build_request("GET", self.path, params=parameters, headers=headers)
         return client.build_request(
             "POST", self.path, params=parameters, headers=headers, json=body
         )
+
+    @property
+    def _takes_body(self) -> bool:
+        return self.names is not None or "/tables/" in self.path
 
     def read(self, response: httpx.Response) -> Answer[T]:
         """The answer in a response; raises an error if the server reported one."""

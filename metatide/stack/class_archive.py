@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 import secrets
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -12,12 +13,14 @@ from typing import Final
 from hive.errors import MachineError
 from metatide.config.paths import cache_dir
 from metatide.stack.java import MAJOR_MIN
-from metatide.stack.machine import file_lock
+from metatide.stack.machine import MIB, file_lock, require_room
 from metatide.stack.service import run_tool
 from state.folders import make_folder
 
 _UNFINISHED: Final = b"\0\0\0\0"
 """How an archive begins until Java has written all of it: the header comes last."""
+_ROOM_BYTES: Final = 512 * MIB
+_LEFT_S: Final = 24 * 3600
 _QUIET: Final = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
 """Java warns of each class that an archive can't hold."""
 
@@ -29,7 +32,11 @@ def class_options(program: str, java: Path, classes: str, behind: Path | None = 
     """
     jars = [jar for entry in classes.split(":") for jar in _jars(entry)]
     path = jars if behind is None else [*jars, str(behind)]
-    archives = _archive_options(program, java, jars) if _can_archive(java, jars) else ()
+    archives: tuple[str, ...] = ()
+    if _can_archive(java, jars):
+        # Without an archive Java only takes longer.
+        with suppress(MachineError, OSError):
+            archives = _archive_options(program, java, jars)
     return [*archives, "-cp", ":".join(path)]
 
 
@@ -50,16 +57,16 @@ def _is_folder(entry: str) -> bool:
 
 
 def _archive_options(program: str, java: Path, jars: list[str]) -> tuple[str, ...]:
-    try:
-        base = _base(java)
-    except MachineError:
-        return ()
+    base = _base(java)
     key = hashlib.sha256(repr((_identity(java), jars)).encode()).hexdigest()[:12]
     target = _folder() / f"{program}-{key}.jsa"
+    _remove_left(target.parent)
     _take_finished(target)
     if target.exists():
         files = target if base is None else f"{base}:{target}"
         return (f"-XX:SharedArchiveFile={files}", *_QUIET)
+    # Where it can't write an archive, Java ends with an error.
+    require_room(target.parent, _ROOM_BYTES)
     # Java may be killed while it writes, and would crash if it read a part of an archive.
     aside = target.with_name(f"{target.name}.{secrets.token_hex(4)}.new")
     beneath = () if base is None else (f"-XX:SharedArchiveFile={base}",)
@@ -74,6 +81,14 @@ def _take_finished(target: Path) -> None:
                 aside.unlink()
             elif _is_whole(aside):
                 aside.rename(target)
+
+
+def _remove_left(folder: Path) -> None:
+    """Removes what nobody has taken for a day."""
+    for aside in folder.glob("*.new"):
+        with suppress(FileNotFoundError):
+            if time.time() - aside.stat().st_mtime > _LEFT_S:
+                aside.unlink()
 
 
 def _is_whole(archive: Path) -> bool:

@@ -29,6 +29,9 @@ _SECRET_FILE = KEYS["worker.secret_file"].variable
 class Ours(Service):
     """A process of Metatide itself, run by `python -m`, with a health check over HTTP."""
 
+    # A worker leaves its group, then answers what it was asked over HTTP, then over Thrift.
+    stop_timeout_s = 30.0
+
     def __init__(
         self,
         name: str,

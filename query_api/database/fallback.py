@@ -10,7 +10,7 @@ import structlog
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from hive.errors import NoSuchObjectError, SourceError, UnansweredError
+from hive.errors import InputError, NoSuchObjectError, SourceError, UnansweredError
 from hive.reader.driver_errors import driver_reason
 from hive.reader.snapshot import DatabaseSnapshot
 from query_api.background_tasks import take_note
@@ -111,12 +111,19 @@ class Fallback:
             self.metrics.ended(Result.REFUSED)
             log.exception("a read of the database failed")
             raise UnansweredError("the metastore's database refused a read", 1.0) from error
+        except InputError:
+            # The database has answered; the question was wrong.
+            self._answered()
+            raise
+        self._answered()
+        return answer
+
+    def _answered(self) -> None:
         if self._is_down:
             self._is_down = False
             log.info("the database answers again")
         self._breaker.succeeded()
         self.metrics.ended(Result.ANSWERED)
-        return answer
 
     def _down(self) -> None:
         self._is_down = True

@@ -218,8 +218,11 @@ class ReadProtocol(HttpToolsProtocol):
             super().shutdown()
 
     def give_up(self) -> None:
-        """Refuses what isn't answered by now."""
-        if not self.transport.is_closing():
+        """Refuses what isn't answered by now, and leaves whoever takes nothing, or never ends
+        TLS."""
+        if self.transport.is_closing():
+            self.transport.abort()
+        else:
             self._held = None
             self._refuse(503, _ENDS, at_once=True)
 

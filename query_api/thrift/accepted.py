@@ -36,6 +36,9 @@ class Accepted(Protocol):
 
     def finish(self, kind: str, why: str, /) -> None: ...
 
+    def abort(self) -> None:
+        """Ends the connection whatever it holds."""
+
     def check(self, now: float, /) -> None:
         """Ends the connection if it makes no progress."""
 

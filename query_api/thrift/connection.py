@@ -190,6 +190,10 @@ class Connection(asyncio.Protocol):
         self.ended, self.why = kind, why
         self._transport.abort()
 
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
     def _close(self, kind: str, why: str) -> None:
         assert self._transport is not None
         self._enter(ENDING)

@@ -116,11 +116,12 @@ class ThriftServer:
         """Ends all connections, those with a call under way once it is answered."""
         for server in self._servers:
             server.close()
-        for connection in list(self._connections):
-            connection.finish(CLOSING, _ENDS)
         with suppress(TimeoutError):
             async with asyncio.timeout(FINISH_S_MAX):
                 while self._connections:
+                    # Some may have come after the last look.
+                    for connection in list(self._connections):
+                        connection.finish(CLOSING, _ENDS)
                     await asyncio.sleep(_LOOK_S)
         if self._checking is not None:
             self._checking.cancel()
@@ -131,6 +132,8 @@ class ThriftServer:
         self._hub.constants.close()
         for connection in list(self._connections):
             connection.end(CLOSING, _ENDS)
+            # Whoever takes nothing, or never ends TLS, would keep a closed one open.
+            connection.abort()
         # Connections are notified of their end in the next iteration of the event loop.
         await asyncio.sleep(0)
 

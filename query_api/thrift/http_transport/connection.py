@@ -117,6 +117,9 @@ class HttpConnection(asyncio.Protocol):
         else:
             self.end(kind, why)
 
+    def abort(self) -> None:
+        self.transport.abort()
+
     def check(self, now: float) -> None:
         """Ends the connection if it makes no progress; called every few seconds."""
         if self.session is not None:

@@ -27,6 +27,7 @@ from metatide.client import (
     UnavailableError,
     Which,
     asynchronous,
+    calls,
     sync,
 )
 from metatide.client.snapshot import committed
@@ -183,6 +184,14 @@ async def test_a_list_of_write_ids_may_be_long(url: str, open_ids: Sequence[int]
     async with AsyncClient(url, AT_ONCE) as awaited:
         with pytest.raises(UnavailableError, match="database does not answer"):
             await awaited.table("sales.orders", need)
+
+
+def test_a_long_list_is_sent_as_ever_where_no_table_is_read() -> None:
+    need = Need(write_ids=f"sales.orders:9:9:{'1,' * 9000}9:")
+    with httpx.Client() as client:
+        assert calls.of_table("sales.orders").request(client, need).method == "POST"
+        for call in (calls.of_database("sales"), calls.CATALOGS):
+            assert call.request(client, need).method == "GET"
 
 
 def test_lists_of_databases_and_functions_have_pages() -> None:

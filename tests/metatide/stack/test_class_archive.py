@@ -1,12 +1,14 @@
 """Archives of classes, as Java itself makes and uses them."""
 
+import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from metatide.stack import jars
+from metatide.stack import class_archive, jars
 from metatide.stack.class_archive import class_options
 from metatide.stack.java import find_java
 from metatide.stack.metastore import java_21
@@ -59,6 +61,28 @@ def test_what_java_was_killed_over_is_not_used(kafka: Path, cache: Path) -> None
     # It prints what it is to, and no warning of an archive.
     assert len(run(java, class_options("tool", java, f"{kafka}/*"))) == 1
     assert "-XX:SharedArchiveFile" in class_options("tool", java, f"{kafka}/*")[0]
+
+
+@pytest.mark.parametrize("fault", ["no room", "no folder"])
+def test_where_none_can_be_written_java_goes_without(
+    fault: str, kafka: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Java itself would end with an error."""
+    if fault == "no room":
+        monkeypatch.setattr(class_archive, "_ROOM_BYTES", 1 << 60)
+    else:
+        (tmp_path / "classes").touch()
+    assert class_options("tool", find_java(), f"{kafka}/*")[0] == "-cp"
+
+
+def test_what_nobody_took_is_removed_after_a_day(kafka: Path, cache: Path) -> None:
+    cache.mkdir()
+    old, new = cache / "other-1.jsa.1.new", cache / "other-2.jsa.1.new"
+    for path in (old, new):
+        path.touch()
+    os.utime(old, (time.time() - 100_000,) * 2)
+    class_options("tool", find_java(), f"{kafka}/*")
+    assert list(cache.iterdir()) == [new]
 
 
 def test_other_classes_have_another_archive(kafka: Path) -> None:

@@ -7,13 +7,14 @@ from threading import Event
 
 import pytest
 
-from hive.errors import NoSuchObjectError, UnansweredError
+from hive.errors import NoSuchObjectError, RemoteDatabaseError, UnansweredError
 from hive.names import DatabaseName, TableName, table_name
 from hive.reader.snapshot import DatabaseSnapshot
 from metatide.stack.machine import free_port
 from query_api.database import Fallback, Primary
 from query_api.database.breaker import FAILURES_MAX, PAUSE_S_MAX, PAUSE_S_MIN, Breaker
 from query_api.database.reads import CurrentEvent, GetWriteIds, ListCatalogs
+from query_api.objects import Objects
 from query_api.reads import GetTable, ListTables
 from tests.query_api.folded_world import World
 
@@ -113,6 +114,20 @@ async def test_what_is_not_there_is_an_answer(small_world: World) -> None:
         answer = await database.answer(GetTable(table_name(None, "sales", "never")))
         assert isinstance(answer.value, NoSuchObjectError)
         assert answer.event == small_world.current
+
+
+class RemoteTable(GetTable, frozen=True):
+    def answer(self, objects: Objects) -> bytes:
+        raise RemoteDatabaseError("hive.sales")
+
+
+async def test_a_question_that_the_database_refuses_ends_an_outage(small_world: World) -> None:
+    async with fallback(small_world.url) as database:
+        database._down()
+        with pytest.raises(RemoteDatabaseError):
+            await database.answer(RemoteTable(table_name(None, "sales", "never")))
+        assert not database._is_down
+        assert not database._breaker._failures
 
 
 async def test_what_only_the_database_knows(small_world: World) -> None:

@@ -1,6 +1,7 @@
 """What clients of Thrift get that are in a call when a server is to end."""
 
 import asyncio
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from query_api.thrift.call import Call, CallAnswer
 from tests.query_api.shards import ORDERS, moment
 from tests.query_api.thrift.http_transport.clients import call, serving_http
 from tests.query_api.thrift.serving import Metastore, Running, answer, result, serving, until
+from tests.query_api.thrift.structs import message
 
 
 async def slow(_: Call) -> CallAnswer:
@@ -56,6 +58,30 @@ async def test_a_call_that_takes_too_long_ends_with_the_server(
         await here.server.close()
         assert metastore.heard == []
         assert await write is None
+
+
+async def test_who_takes_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "FINISH_S_MAX", 0.1)
+    async with serving(get_table=lambda _: answer("x" * 36_000_000)) as here:
+        client = await here.connect()
+        client.send(message("get_table", b"\0"))
+        await until(lambda: bool(here.methods.calls))
+        await here.server.close()
+        assert "metatide_thrift_connections 0.0" in here.metrics()
+
+
+async def test_who_comes_while_the_server_ends_leaves_with_it() -> None:
+    async with serving(get_slow=slow, get_table=lambda _: answer("c")) as here:
+        reading = await here.connect()
+        read = asyncio.create_task(reading.call("get_slow"))
+        # Accepted by the system, but not yet seen here.
+        late = await here.connect()
+        await until(lambda: bool(here.methods.calls))
+        began = monotonic()
+        await here.server.close()
+        assert monotonic() - began < 5
+        assert await read is not None
+        assert await late.reply() is None
 
 
 class LateDatabase:
