@@ -25,7 +25,7 @@ class Bug(NamedTuple):
 BUGS: Final = (
     Bug(
         "a read of the log that began before a request answers it",
-        1,
+        85,
         "query_api.latest.shared_read",
         "                batch, self._waiting = self._waiting, []\n"
         "                log = await self._read_for([reached for reached, _ in batch])\n",
