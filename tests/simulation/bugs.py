@@ -55,7 +55,7 @@ BUGS: Final = (
     ),
     Bug(
         "a connector resumes from the furthest shard",
-        15,
+        45,
         "connectors.tails",
         "        return min((upto for upto in self.upto if upto is not None), default=0)",
         "        return max((upto for upto in self.upto if upto is not None), default=0)",
