@@ -99,10 +99,12 @@ def started(process: "subprocess.Popen[str]") -> Iterator[psutil.Process]:
         draining.join()
 
 
-def own_child(words: str) -> psutil.Process:
-    """The process that this one has started with these words in its command."""
+def own_child(program: str) -> psutil.Process:
+    """The process of a program or main class that this one has started."""
     [process] = (
-        child for child in psutil.Process().children() if words in " ".join(child.cmdline())
+        child
+        for child in psutil.Process().children()
+        if any(argument.endswith(program) for argument in child.cmdline())
     )
     return process
 
