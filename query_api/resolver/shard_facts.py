@@ -9,7 +9,12 @@ from query_api.facts import ANY_TABLE, Facts
 from query_api.hot_tables import SharedReader
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.resolver.silent_changes import database_is_silent, is_replicated, table_is_silent
+from query_api.resolver.silent_changes import (
+    FIRST_DATABASE,
+    database_is_silent,
+    is_replicated,
+    table_is_silent,
+)
 from query_api.targets import Target, TargetKind
 from state import keys
 from state.entries import Entry
@@ -154,10 +159,11 @@ def _look_at_names(reader: ShardReader, target: Target, reached: Position) -> Fa
 
 
 def _look_at_databases(reader: ShardReader, target: Target, reached: Position) -> Facts:
-    refused, detail = _list_is_cold(reader, reader.databases_loads(target.name.catalog))
-    silent = any(
-        database_is_silent(entry.data) for _, entry in reader.databases(target.name.catalog)
-    )
+    catalog = target.name.catalog
+    refused, detail = _list_is_cold(reader, reader.databases_loads(catalog))
+    entries = dict(reader.databases(catalog))
+    lacks_first = catalog == FIRST_DATABASE.catalog and FIRST_DATABASE.db not in entries
+    silent = lacks_first or any(database_is_silent(entry.data) for entry in entries.values())
     return Facts(reached, refused, detail, silent=silent)
 
 
@@ -167,7 +173,7 @@ def _look_at_database(reader: ShardReader, target: Target, reached: Position) ->
     refused, detail = _list_is_cold(reader, loads)
     if refused is not None and loads is not None and _is_sure(entry, loads, reader.head):
         refused, detail = None, ""
-    silent = entry is not None and database_is_silent(entry.data)
+    silent = target.db == FIRST_DATABASE if entry is None else database_is_silent(entry.data)
     return Facts(reached, refused, detail, silent=silent)
 
 

@@ -4,6 +4,8 @@
 |---|---|
 | function | alter_function writes nothing |
 | database | alter_database writes nothing unless it changes the owner or parameters |
+| remote database | drop_database writes nothing |
+| `hive.default` | the first metastore that starts creates it without an event |
 | materialized view | its sources, and when it was made from them |
 | whatever replication writes | the ids that replication keeps in parameters |
 | table | key-values that commit_txn writes into its parameters |
@@ -13,11 +15,16 @@
 
 import re
 from functools import lru_cache
+from typing import Final
 
+from hive.names import DEFAULT_CATALOG, DatabaseName
 from hive.thrift.structs import TABLE
 from hive.thrift.view import TableView, View
+from query_api.objects import is_remote
 from query_api.remembered import remembered
 
+FIRST_DATABASE: Final = DatabaseName(DEFAULT_CATALOG, "default")
+"""Nobody can drop it, so where it is missing, no metastore had started yet."""
 _REPLICATION_ID = "repl.last.id"
 # commit_txn sets only keys that begin with `_meta`; a text is preceded by its length.
 _COMMITTED = re.compile(rb"\0\0.._meta", re.DOTALL)
@@ -46,4 +53,5 @@ def is_replicated(data: bytes) -> bool:
 @lru_cache(maxsize=4096)
 def database_is_silent(data: bytes) -> bool:
     """Whether the database itself may have changed without an event."""
-    return View(data).in_map(_DATABASE_PARAMETERS, _REPLICATION_ID) is not None
+    is_replica = View(data).in_map(_DATABASE_PARAMETERS, _REPLICATION_ID) is not None
+    return is_replica or is_remote(data)

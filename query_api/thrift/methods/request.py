@@ -27,8 +27,9 @@ Understood = CacheRequest | Unable
 
 
 def snapshot(text: str | None, table: TableName) -> WriteIdList | None:
-    """The write-id list of a request, even one without exceptions; None if there is none."""
-    if not text:
+    """The write-id list of a request, even one without exceptions; None if there is none. An
+    empty text is a list, to the metastore too."""
+    if text is None:
         return None
     write_ids = parse(text)
     if isinstance(write_ids, TxnWriteIdLists):

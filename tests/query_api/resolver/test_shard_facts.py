@@ -2,9 +2,10 @@
 
 import pytest
 
-from hive.names import table_name
-from hive.thrift.binary import encode
+from hive.names import DatabaseName, table_name
+from hive.thrift.binary import encode, replaced
 from hive.thrift.constraints import PRIMARY_KEY
+from hive.thrift.structs import DATABASE
 from hive.write_ids.lists import write_id_list
 from query_api.facts import ANY_TABLE, Facts
 from query_api.positions import Position
@@ -31,6 +32,7 @@ from state.records.actions import (
 from state.records.objects import (
     ConstraintImage,
     ConstraintKind,
+    DatabaseImage,
     NameImage,
     WriteIdsImage,
     fingerprint,
@@ -51,6 +53,7 @@ from tests.query_api.shards import (
 
 TABLE = Target(TargetKind.TABLE, ORDERS)
 PARTITIONS = Target(TargetKind.PARTITIONS, ORDERS)
+CATALOG = of_catalog(TargetKind.DATABASES, "hive")
 
 
 def partition(*values: str) -> Target:
@@ -82,7 +85,7 @@ def test_a_created_table_is_served_whole() -> None:
         TABLE,
         PARTITIONS,
         of_database(TargetKind.NAMES, SALES),
-        of_catalog(TargetKind.DATABASES, "hive"),
+        CATALOG,
     ],
 )
 def test_what_nobody_told_is_cold(target: Target) -> None:
@@ -228,15 +231,38 @@ def test_names_are_silent_while_one_may_lack_its_type(loaded_again: bool) -> Non
 
 
 def test_databases_are_known_once_they_were_loaded() -> None:
-    first_column, all_of_them = (
-        of_database(TargetKind.DATABASE, SALES),
-        of_catalog(TargetKind.DATABASES, "hive"),
-    )
+    first_column = of_database(TargetKind.DATABASE, SALES)
     records = [change(5, after=0), *load_databases(5, database_image())]
-    for target in (first_column, all_of_them):
+    for target in (first_column, CATALOG):
         assert facts(target, *records).refused is None
     opened = LoadBegin(0, "again", Scope(ScopeKind.DATABASES, ORDERS._replace(db="", table="")))
     assert facts(first_column, *records, opened).detail == "loading"
+
+
+def test_a_remote_database_may_be_gone() -> None:
+    """No event tells that it was dropped."""
+    image = database_image()
+    remote = DatabaseImage(SALES, replaced(DATABASE, image.data, type=2))
+    for database, silent in ((image, False), (remote, True)):
+        records = load_databases(0, database_image(DatabaseName("hive", "default")), database)
+        for target in (of_database(TargetKind.DATABASE, SALES), CATALOG):
+            assert facts(target, *records).silent is silent
+
+
+def test_a_catalog_without_its_first_database_may_have_got_it() -> None:
+    """The first metastore that starts creates it, and no event tells of that."""
+    first, other = DatabaseName("hive", "default"), DatabaseName("spark", "default")
+    of_first = of_database(TargetKind.DATABASE, first)
+    for databases, silent in (((), True), ((database_image(first),), False)):
+        records = load_databases(0, *databases)
+        for target in (of_first, CATALOG):
+            assert facts(target, *records).silent is silent
+    for target in (
+        of_database(TargetKind.DATABASE, SALES),
+        of_database(TargetKind.DATABASE, other),
+        of_catalog(TargetKind.DATABASES, "spark"),
+    ):
+        assert not facts(target, *load_databases(0)).silent
 
 
 STALE = AlterPartition(

@@ -180,7 +180,8 @@ def _about_table(table: Table) -> Iterator[Call]:
             processorIdentifier="test",
         )
     everything = f"{table.db}.{table.name}:{2**63 - 1}:{2**63 - 1}::"
-    for ids in (table.ids or None, everything, f"{table.db}.{table.name}:0:{2**63 - 1}::"):
+    nothing = f"{table.db}.{table.name}:0:{2**63 - 1}::"
+    for ids in (table.ids or None, everything, nothing, ""):
         for table_id in (table.id, -1):
             yield req(
                 "get_table_req",
@@ -192,7 +193,7 @@ def _about_table(table: Table) -> Iterator[Call]:
             )
     yield req("get_table_req", "GetTableRequest", **place)
     yield req("get_table_req", "GetTableRequest", **place, catName="no_such", capabilities=able)
-    for ids in (None, everything, f"{table.db}.{table.name}:0:{2**63 - 1}::"):
+    for ids in (None, everything, nothing, ""):
         for engine in ("hive", "impala"):
             yield req(
                 "get_table_req",
@@ -338,7 +339,7 @@ def _about_statistics(table: Table) -> Iterator[Call]:
     old = table.db, table.name
     everything = f"{table.db}.{table.name}:{2**63 - 1}:{2**63 - 1}::"
     nothing = f"{table.db}.{table.name}:0:{2**63 - 1}::"
-    for ids in (None, table.ids or None, everything, nothing):
+    for ids in (None, table.ids or None, everything, nothing, ""):
         fields = {**place, "colNames": list(table.columns), "validWriteIdList": ids}
         yield from _statistics(fields, table, (table.partitions, table.partitions[:1]))
     upper = [name.upper() for name in table.columns[:2]]

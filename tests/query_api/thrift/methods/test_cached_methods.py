@@ -22,6 +22,7 @@ from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency, Defaults
+from query_api.resolver.silent_changes import FIRST_DATABASE
 from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.methods.expressions import Expressions
@@ -74,7 +75,8 @@ def shards() -> MemoryShards:
     return MemoryShards(
         MemoryShard(
             change(EVENT, after=0),
-            *load_databases(EVENT, database_image()),
+            *load_databases(EVENT, database_image(), database_image(FIRST_DATABASE)),
+            *load_names(EVENT, db=FIRST_DATABASE),
             *load_names(EVENT, name_image("orders")),
             *load_table(EVENT, *partitions, table=table_image(managed=False)),
         )
@@ -440,6 +442,16 @@ def test_unknown_fields_are_relayed(source: MemoryShards) -> None:
     newer.define([(1, "dbName", string), (2, "tblName", string), (99, "new", string)])
     request = encode(newer, {"dbName": "sales", "tblName": "orders", "new": "x"})
     assert reason(now(cached(source), call("get_table_req", req=request))) is Unable.FORM
+
+
+def test_an_empty_list_of_write_ids_is_a_list() -> None:
+    records = load_table(EVENT, table=table_image(keys=()))
+    source = MemoryShards(MemoryShard(change(EVENT, after=0), *records))
+    for text, is_compliant in (("", True), (None, None)):
+        outcome = now(cached(source), get_table(validWriteIdList=text, id=ORDERS_ID))
+        assert isinstance(outcome, CallAnswer)
+        table = decode(TABLE_RESULT, whole(outcome))["success"]["table"]
+        assert table.get("isStatsCompliant") is is_compliant
 
 
 def test_misses_say_why(source: MemoryShards) -> None:
