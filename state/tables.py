@@ -1,6 +1,6 @@
 """The state of a table beside its objects."""
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from typing import Final
 
 import msgspec
@@ -118,11 +118,15 @@ class TableState(msgspec.Struct, array_like=True):
 
     def await_id(self, write_id: int) -> bool:
         """Notes a write with this id; returns whether it is the first one."""
-        at = bisect_left(self.pending, write_id)
-        if at < len(self.pending) and self.pending[at] == write_id:
+        if self.has_written(write_id):
             return False
-        self.pending.insert(at, write_id)
+        insort(self.pending, write_id)
         return True
+
+    def has_written(self, write_id: int) -> bool:
+        """Whether a write with this id was noted and not dropped since."""
+        at = bisect_left(self.pending, write_id)
+        return at < len(self.pending) and self.pending[at] == write_id
 
     def drop_ended(self, ids: WriteIdView) -> None:
         """Drops the ids that are no longer open in a known list."""

@@ -5,11 +5,11 @@ import msgspec
 from hive.names import TableName
 from hive.write_ids.pages import Cold, Ended, Loaded
 from processors.fold.working_set import WorkingSet
-from state import keys, kv
+from state import entries, keys, kv
 from state.records import OpenTransactions, Scope, ScopeKind
 from state.records.actions import AbortTxn, AllocateWriteIds, CommitTxn
 from state.records.objects import WriteIdsImage
-from state.tables import UNKNOWN_IDS, TableState
+from state.tables import TABLE_ROW, UNKNOWN_IDS, TableState
 
 ENDED_MAX = 100_000
 """How many ends of transactions are kept for open loads. If a load needs more, some ids stay open
@@ -152,11 +152,28 @@ def _end(
         if work.table(table) is None:
             continue
         ids = work.write_ids(table)
+        write_id = ids.id_of(txn)
+        if write_id is not None:
+            _doubt_overtaken(work, table, event, write_id)
         if committed:
             ids.commit(event, txn, _ids_in(pairs, table))
         else:
             ids.abort(event, txn)
         _signal_if_cold(work, table, event)
+
+
+def _doubt_overtaken(work: WorkingSet, name: TableName, event: int, write_id: int) -> None:
+    """Puts a table in doubt to which an ending transaction wrote before another did. Where the
+    first merges its statistics after the second's write, a metastore may store the first one's
+    write id again without an event.
+    """
+    state = work.table(name)
+    assert state is not None
+    if state.partitioned or not state.has_written(write_id):
+        return
+    value = entries.live(work.txn.get(keys.of_table(keys.TABLE, name)))
+    if value is not None and entries.decode(value).write_id != write_id:
+        work.doubt_object(name, work.touch_table(name), event, TABLE_ROW)
 
 
 def _keep_end(

@@ -11,8 +11,10 @@ from state import keys
 from state.loads import Cold
 from state.records import LoadBegin, LoadEnd, LoadRows, Reread, Rows
 from state.records.actions import (
+    AllocateWriteIds,
     AlterPartition,
     AlterTable,
+    CommitTxn,
     CreateTable,
     DropTable,
 )
@@ -174,3 +176,45 @@ def test_a_table_with_statistics_that_gets_other_columns_is_not_served_alone() -
     assert state is not None
     assert state.loads.cold(4, 0) is Cold.DOUBT
     assert not state.loads.tells_alone(4, 0)
+
+
+def managed(write_id: int, *, partitioned: bool = False) -> TableImage:
+    fields = {"tableName": "t", "dbName": "db", "writeId": write_id}
+    data = encode(TABLE, fields)
+    return TableImage(NAME, 7, write_id, managed=True, partitioned=partitioned, data=data)
+
+
+def written(before: TableImage, after: TableImage) -> AlterTable:
+    return AlterTable(after, fingerprint(before.data), rewrites=False, truncates=False)
+
+
+def with_two_transactions(*, partitioned: bool = False) -> Shard:
+    """A shard with a table of which transactions 101 and 102 hold the ids 1 and 2."""
+    shard = Shard()
+    shard.fold(
+        change(1, CreateTable(managed(0, partitioned=partitioned))),
+        change(2, AllocateWriteIds(NAME, (101, 102), (1, 2))),
+    )
+    return shard
+
+
+@pytest.mark.parametrize(("partitioned", "doubtful"), [(False, {TABLE_ROW}), (True, set())])
+def test_a_writer_that_ends_after_another_wrote_may_have_stored_its_id_again(
+    partitioned: bool, doubtful: set[tuple[str, ...]]
+) -> None:
+    shard = with_two_transactions(partitioned=partitioned)
+    images = [managed(write_id, partitioned=partitioned) for write_id in range(3)]
+    shard.fold(change(3, written(*images[:2])), change(4, written(*images[1:])))
+    shard.fold(change(5, CommitTxn(101, None)))
+    assert shard.doubtful() == doubtful
+    shard.fold(reread(5, images[1]), change(6, CommitTxn(102, None)))
+    assert shard.doubtful() == doubtful
+    shard.fold(reread(6, images[2]))
+    assert shard.doubtful() == set()
+
+
+def test_writers_one_after_the_other_leave_no_doubt() -> None:
+    shard = with_two_transactions()
+    shard.fold(change(3, written(managed(0), managed(1))), change(4, CommitTxn(101, None)))
+    shard.fold(change(5, written(managed(1), managed(2))), change(6, CommitTxn(102, None)))
+    assert shard.doubtful() == set()

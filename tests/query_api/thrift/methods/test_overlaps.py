@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 
+from hive.names import table_name
+from hive.thrift.binary import decode
+from hive.thrift.structs import TABLE
 from query_api.audit import Audited
 from query_api.audit.scopes import known_scopes
 from query_api.shards import Views
+from query_api.targets import Target, TargetKind
 from tests.query_api.audit.shard_audits import audited, differences
 from tests.query_api.thrift.methods import caches
 from tests.support import hms_objects as objects
@@ -63,6 +67,14 @@ class World:
         audits = audited(self.metastore.database_url, self.cache.source, scopes)
         assert differences(audits) == []
         return audits
+
+    def cached_write_id(self, name: str) -> int:
+        """The write id in the cache's copy of a table, which an audit doesn't compare."""
+        views, table = Views(self.cache.source), table_name(None, self.db, name)
+        reader = views.reader(views.shard_of(Target(TargetKind.TABLE, table)))
+        entry = None if reader is None else reader.table(table)
+        assert entry is not None
+        return int(decode(TABLE, entry.data)["writeId"])
 
 
 @pytest.fixture(scope="module")
@@ -287,6 +299,19 @@ class Writer:
             valid_write_ids=self.ids,
         )
 
+    def set_statistics(self, table: Any, *, merges: bool) -> None:
+        """As Hive does after that."""
+        t = self.client.t
+        description = t.ColumnStatisticsDesc(
+            isTblLevel=True, dbName=table.dbName, tableName=table.tableName, catName="hive"
+        )
+        statistics = t.ColumnStatistics(
+            statsDesc=description, statsObj=[objects.long_statistics("id")], engine="hive"
+        )
+        request = t.SetPartitionsStatsRequest(colStats=[statistics], needMerge=merges)
+        request.writeId, request.validWriteIdList = self.write_id, self.ids
+        self.client.rpc.set_aggr_stats_for(request)
+
 
 @pytest.mark.parametrize("properties", ["default", "insert_only"])
 def test_concurrent_inserts_into_a_transactional_table(world: World, properties: str) -> None:
@@ -302,6 +327,26 @@ def test_concurrent_inserts_into_a_transactional_table(world: World, properties:
     for writer in (first, second):
         world.client.commit(writer.txn)
     world.check()
+
+
+def test_statistics_that_are_merged_after_another_s_insert(world: World) -> None:
+    """The metastore stores the id of the first one again, and tells nobody."""
+    table = world.table("t", transactional=True)
+    earlier = Writer(world.client, table)
+    earlier.insert(table, 1)
+    earlier.set_statistics(table, merges=False)
+    world.client.commit(earlier.txn)
+    world.load()
+    first, second = Writer(world.client, table), Writer(world.client, table)
+    for rows, writer in enumerate((first, second), start=2):
+        writer.insert(world.client.table(world.db, "t"), rows)
+    world.check()
+    first.set_statistics(table, merges=True)
+    for writer in (first, second):
+        world.client.commit(writer.txn)
+    assert world.client.table(world.db, "t").writeId == first.write_id
+    world.check()
+    assert world.cached_write_id("t") == first.write_id
 
 
 @pytest.mark.parametrize("external", ["FALSE", "TRUE"])
