@@ -1,8 +1,9 @@
 """Creates the metastore's tables in an empty database, and detects the schema of a database."""
 
-from typing import Any
+import time
+from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, MetaData, insert, inspect, select, text
+from sqlalchemy import Connection, Engine, MetaData, insert, inspect, select, text, update
 
 from hive.errors import InputError, SourceError
 from hive.schema.bookkeeping import describe_version
@@ -10,6 +11,9 @@ from hive.schema.columns import MYSQL
 from hive.schema.description import metadata
 from hive.schema.version import Version, parse_release
 from hive.urls import masked
+
+_CATALOG: Final = "hive"
+_MODEL: Final = "org.apache.hadoop.hive.metastore.model"
 
 
 def create(engine: Engine, version: Version) -> None:
@@ -25,6 +29,31 @@ def create(engine: Engine, version: Version) -> None:
             connection.execute(insert(metadata(version).tables[name]).values(row))
         if version >= Version.V4_0:
             _insert_first_transaction(connection, version)
+
+
+def insert_warehouse(engine: Engine, version: Version, managed: str, external: str) -> None:
+    """Inserts what the first metastore to start on a new schema does, of which no event tells: the
+    folders of its warehouse, and the database `default`.
+    """
+    tables = metadata(version).tables
+    catalogs, databases = tables["CTLGS"], tables["DBS"]
+    row = {
+        "DB_ID": 1,
+        "DESC": "Default Hive database",
+        "DB_LOCATION_URI": external,
+        "NAME": "default",
+        "OWNER_NAME": "public",
+        "OWNER_TYPE": "ROLE",
+        "CTLG_NAME": _CATALOG,
+        "CREATE_TIME": int(time.time()),
+        "TYPE": "NATIVE",
+    }
+    sequence = {"SEQUENCE_NAME": f"{_MODEL}.MDatabase", "NEXT_VAL": 2}
+    with engine.begin() as connection:
+        of_catalog = update(catalogs).where(catalogs.c.NAME == _CATALOG)
+        connection.execute(of_catalog.values(LOCATION_URI=managed))
+        connection.execute(insert(databases).values(row))
+        connection.execute(insert(tables["SEQUENCE_TABLE"]).values(sequence))
 
 
 def detect(connection: Connection) -> Version | None:
@@ -65,7 +94,6 @@ def require_followed(connection: Connection) -> Version:
 
 
 def _first_rows(version: Version) -> list[tuple[str, dict[str, Any]]]:
-    model = "org.apache.hadoop.hive.metastore.model"
     comment = f"Hive release version {version.release}"
     rows: list[tuple[str, dict[str, Any]]] = [
         ("VERSION", {"VER_ID": 1, "SCHEMA_VERSION": version.release, "VERSION_COMMENT": comment}),
@@ -74,13 +102,13 @@ def _first_rows(version: Version) -> list[tuple[str, dict[str, Any]]]:
             "CTLGS",
             {
                 "CTLG_ID": 1,
-                "NAME": "hive",
+                "NAME": _CATALOG,
                 "DESC": "Default catalog for Hive",
                 "LOCATION_URI": "TBD",
             },
         ),
         ("NOTIFICATION_SEQUENCE", {"NNI_ID": 1, "NEXT_EVENT_ID": 1}),
-        ("SEQUENCE_TABLE", {"SEQUENCE_NAME": f"{model}.MNotificationLog", "NEXT_VAL": 1}),
+        ("SEQUENCE_TABLE", {"SEQUENCE_NAME": f"{_MODEL}.MNotificationLog", "NEXT_VAL": 1}),
         ("NEXT_LOCK_ID", {"NL_NEXT": 1}),
         ("NEXT_COMPACTION_QUEUE_ID", {"NCQ_NEXT": 1}),
     ]
@@ -88,7 +116,7 @@ def _first_rows(version: Version) -> list[tuple[str, dict[str, Any]]]:
         rows += [
             (
                 "SEQUENCE_TABLE",
-                {"SEQUENCE_NAME": f"{model}.MTxnWriteNotificationLog", "NEXT_VAL": 1},
+                {"SEQUENCE_NAME": f"{_MODEL}.MTxnWriteNotificationLog", "NEXT_VAL": 1},
             ),
             ("TXN_LOCK_TBL", {"TXN_LOCK": 1}),
         ]

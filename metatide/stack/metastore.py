@@ -22,6 +22,7 @@ from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
+from metatide.stack.warehouse import external_url, managed_url
 from state.folders import make_folder
 
 MessageFormat = Literal["json", "gzip"]
@@ -222,8 +223,8 @@ class Metastore(Service):
             "metastore.thrift.port": str(self._port),
             "metastore.thrift.bind.host": self._settings.host,
             "metastore.thrift.uris": "",
-            "metastore.warehouse.dir": f"file:{warehouse / 'managed'}",
-            "metastore.warehouse.external.dir": f"file:{warehouse / 'external'}",
+            "metastore.warehouse.dir": managed_url(warehouse),
+            "metastore.warehouse.external.dir": external_url(warehouse),
             listener.TRANSACTIONAL: listener.LISTENER,
             "metastore.event.message.factory": _ENCODERS[self._settings.message_format],
             listener.RETENTION: "7d",

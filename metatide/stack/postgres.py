@@ -21,10 +21,12 @@ from metatide.stack.kept_secret import keep_secret
 from metatide.stack.machine import LOOPBACK, MIB, as_user, folder_aside, require_room
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service, run_tool
+from metatide.stack.warehouse import external_url, managed_url
 from state.folders import make_folder
 
 DATABASE = "metastore"
 USER = "metatide"
+_VERSION = schema.Version.V4_1
 PROBE_TIMEOUT_S = 3
 _PROGRAMS = Path("pginstall18", "bin")
 _ROOM_BYTES = 256 * MIB
@@ -40,10 +42,17 @@ class Postgres(Service):
     stop_signal = signal.SIGINT
 
     def __init__(
-        self, folder: Path, ports: Ports, settings: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        ports: Ports,
+        settings: Mapping[str, str] | None = None,
+        warehouse: Path | None = None,
     ) -> None:
+        """With the folder of a warehouse, tables are made as a metastore that has started leaves
+        them."""
         self._folder = make_folder(folder)
         self._settings = settings or {}
+        self._warehouse = warehouse
         self._port = ports.take("postgres")
         self._user = _stand_in()
         self._data = folder / "data"
@@ -96,7 +105,10 @@ class Postgres(Service):
             with engine.connect() as reader:
                 missing = schema.detect(reader) is None
             if missing:
-                schema.create(engine, schema.Version.V4_1)
+                schema.create(engine, _VERSION)
+                if self._warehouse is not None:
+                    urls = managed_url(self._warehouse), external_url(self._warehouse)
+                    schema.insert_warehouse(engine, _VERSION, *urls)
         except (psycopg.Error, sa.exc.SQLAlchemyError) as error:
             raise MachineError(f"the metastore's database could not be made: {error}") from error
 

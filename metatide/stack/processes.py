@@ -85,7 +85,9 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
         servers = kafka.address
     url = config.database.full_url
     if url is None:
-        postgres = Postgres(config.data_dir / "postgres", ports)
+        postgres = Postgres(
+            config.data_dir / "postgres", ports, warehouse=config.data_dir / "warehouse"
+        )
         processes.append(postgres)
         url = postgres.url().render_as_string(hide_password=False)
     realm = Realm(config.data_dir) if config.secure else None

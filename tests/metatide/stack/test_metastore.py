@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from hive.errors import InputError
-from hive.schema import Version, create, metadata
+from hive.schema import Version, create, insert_warehouse, metadata
 from metatide.stack.database import make_engine
 from metatide.stack.metastore import MessageFormat, Metastore, Settings
 from metatide.stack.ports import Ports
@@ -277,3 +277,28 @@ def test_the_password_is_nobody_elses(new_database: Callable[[], str], tmp_path:
     assert url.password not in " ".join([*launch.argv, *launch.environment.values()])
     java = subprocess.run([launch.argv[0], "-version"], capture_output=True, text=True, check=True)
     assert 'version "21' in java.stderr
+
+
+def first_objects(database_url: str) -> list[dict[str, Any]]:
+    """The catalog `hive` and the database `default`, without the time of their creation."""
+    tables = metadata(Version.V4_1).tables
+    catalogs, databases = tables["CTLGS"], tables["DBS"]
+    queries = (
+        sa.select(catalogs).where(catalogs.c.NAME == "hive"),
+        sa.select(databases).where(databases.c.NAME == "default"),
+    )
+    with make_engine(database_url).connect() as connection:
+        rows = [dict(connection.execute(query).mappings().one()) for query in queries]
+    return [{**row, "CREATE_TIME": None} for row in rows]
+
+
+def test_the_first_metastore_inserts_what_we_do(
+    metastore: Instances, new_database: Callable[[], str]
+) -> None:
+    catalog, default = first_objects(metastore.database_url)
+    url = new_database()
+    engine = make_engine(url)
+    create(engine, Version.V4_1)
+    urls = catalog["LOCATION_URI"], default["DB_LOCATION_URI"]
+    insert_warehouse(engine, Version.V4_1, *urls)
+    assert first_objects(url) == [catalog, default]
