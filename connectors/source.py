@@ -1,6 +1,6 @@
 """The source of events, whatever stores them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import starmap
 from typing import NamedTuple, Protocol
@@ -59,9 +59,10 @@ class Source(Protocol):
 
     def bounds(self, after: int) -> Bounds: ...
 
-    def alters(self, upto: int) -> list[NotificationRow]:
+    def alters(self, upto: int) -> Iterator[NotificationRow]:
         """The ALTER_TABLE rows up to an event, in order, that are recent enough for events with a
-        renamed table's old name to follow."""
+        renamed table's old name to follow. Few are in memory at a time, for they may be large."""
+        ...
 
     def open_transactions(self) -> OpenTxns: ...
 

@@ -4,8 +4,8 @@ Every read is one statement in autocommit, so it sees one state: what was commit
 the default isolation level of PostgreSQL and MySQL alike.
 """
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, starmap
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -104,10 +104,19 @@ class SqlSource:
         [(first, after_it, following_id)] = self._run(connection, statement, {})
         return Bounds(first, after_it, notification_log.last_event(following_id))
 
-    def alters(self, upto: int) -> list[NotificationRow]:
+    def alters(self, upto: int) -> Iterator[NotificationRow]:
         connection, tables = self._connected()
-        statement = notification_log.alters(tables, upto - MISNAMED_EVENTS_MAX, upto)
-        return [notification_log.row(*columns) for columns in self._run(connection, statement, {})]
+        first = upto - MISNAMED_EVENTS_MAX
+        sized = notification_log.alter_sizes(tables)
+        sizes = self._run(connection, sized, {"after": first, "upto": upto})
+        statement = notification_log.alters(tables)
+        for after, last in _ranges(sizes, self._limits["bytes"]):
+            connection, _ = self._connected()
+            # No name holds them: while the next ones are read, these must be gone.
+            yield from starmap(
+                notification_log.row,
+                self._run(connection, statement, {"after": after, "upto": last}),
+            )
 
     def open_transactions(self) -> OpenTxns:
         connection, tables = self._connected()
@@ -180,3 +189,19 @@ class SqlSource:
     @property
     def _shown(self) -> str:
         return masked(self._engine.url.render_as_string())
+
+
+def _ranges(sizes: Iterable[tuple[int, int]], bytes_max: int) -> Iterator[tuple[int, int]]:
+    """Divides events, given by their ids and bytes, into ranges `(after, upto]` of ids whose events
+    have this many bytes at most; a single one may have more."""
+    after, upto, held = 0, 0, 0
+    for event_id, size in sizes:
+        if not upto:
+            after = event_id - 1
+        elif held + size > bytes_max:
+            yield after, upto
+            after, held = upto, 0
+        upto = event_id
+        held += int(size)
+    if upto:
+        yield after, upto

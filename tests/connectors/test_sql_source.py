@@ -12,6 +12,7 @@ from connectors.sql_source import SqlSource
 from hive.errors import SourceError
 from hive.schema import Version, create
 from metatide.stack.database import make_engine
+from state.records.actions import MISNAMED_EVENTS_MAX
 from tests.connectors.connector_runs import Log
 
 
@@ -73,6 +74,34 @@ def test_hashes_are_those_of_what_is_polled(log: Log) -> None:
     assert source.hashes(range(1, 1_000)) == polled
     assert source.poll(699, 1).checked == polled[1]
     assert source.hashes([]) == {}
+    source.close()
+
+
+def test_alters_come_in_order_and_no_other_events_do(log: Log) -> None:
+    first = 1 + MISNAMED_EVENTS_MAX
+    for event, size in zip(range(first, first + 8), (40, 40, 40, 500, 20, 20, 20, 20), strict=True):
+        log.write(event, type_="ALTER_TABLE", message="x" * size)
+    log.write(1, first + 8, type_="ALTER_TABLE")
+    log.write(first + 9)
+    everything = range(first, first + 9)
+    for bytes_max in (1, 39, 80, 100, 10_000):
+        source = SqlSource(log.engine, bytes_max=bytes_max)
+        rows = list(source.alters(first + 9))
+        assert [row.event_id for row in rows] == list(everything)
+        assert [len(row.message) for row in rows[:4]] == [40, 40, 40, 500]
+        assert [row.event_id for row in source.alters(first + 2)] == list(everything)[:3]
+        assert [row.event_id for row in source.alters(first - 1)] == [1], "then 1 was recent"
+        source.close()
+
+
+def test_only_some_alters_are_in_memory(log: Log) -> None:
+    """A table format's commits are alters of some 100 KiB each."""
+    log.write(*range(1, 7), type_="ALTER_TABLE", message="x" * 40)
+    source = SqlSource(log.engine, bytes_max=100)
+    alters = iter(source.alters(6))
+    assert next(alters).event_id == 1
+    log.delete(3, 6)
+    assert [row.event_id for row in alters] == [2], "what was deleted hadn't been read yet"
     source.close()
 
 

@@ -80,10 +80,10 @@ class SimulatedSource:
 
         return self._database.query(read)
 
-    def alters(self, upto: int) -> list[NotificationRow]:
+    def alters(self, upto: int) -> Iterator[NotificationRow]:
         first = max(0, upto - MISNAMED_EVENTS_MAX)
         rows = self._database.query(lambda _: self._database.rows_after(first, MISNAMED_EVENTS_MAX))
-        return [row for row in rows if row.event_type == "ALTER_TABLE" and row.event_id <= upto]
+        return (row for row in rows if row.event_type == "ALTER_TABLE" and row.event_id <= upto)
 
     def open_transactions(self) -> OpenTxns:
         return self._database.query(lambda now: OpenTxns(now.event, now.open, frozenset(now.open)))
