@@ -20,6 +20,7 @@ from hive.events.row import NotificationRow
 from hive.listener import UNLOGGED_TRANSACTION_TYPES
 from hive.reader import notification_log
 from hive.reader.driver_errors import driver_reason
+from hive.reader.engines import RECYCLED_S
 from hive.reader.sessions import DROP_PLANS, PlanAge
 from hive.schema import metadata, require_followed
 from hive.urls import masked
@@ -52,6 +53,9 @@ class SqlSource:
         self._engine = engine
         self._limits = {"rows": rows_max, "bytes": bytes_max}
         self._connection: sa.Connection | None = None
+        self._connected_at_s = 0.0
+        self._release: str | None = None
+        """The metastore's release that our own log names; None after a fault."""
         self._tables: sa.MetaData | None = None
         self._poll: sa.CompoundSelect[Any] | None = None
         self._sequence: SequenceReader | None = None
@@ -59,6 +63,8 @@ class SqlSource:
         self._plan_age = PlanAge()
 
     def poll(self, after: int, check: int) -> Poll:
+        # Here alone: what follows a poll asks the same server.
+        self._leave_old_connection()
         connection, _ = self._connected()
         assert self._poll is not None
         parameters = {"after": after, "check": check, **self._limits}
@@ -131,11 +137,21 @@ class SqlSource:
 
     def close(self) -> None:
         """Closes the connection; the next call opens another."""
+        self._disconnect()
+        self._release = None
+
+    def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         self._rest = self._sequence = None
         if connection is not None:
             connection.invalidate()
             connection.close()
+
+    def _leave_old_connection(self) -> None:
+        """Leaves a server that may have been a primary when the connection was made."""
+        is_old = monotonic() - self._connected_at_s > RECYCLED_S
+        if is_old and self._engine.dialect.name != "postgresql":
+            self._disconnect()
 
     def _connected(self) -> tuple[sa.Connection, sa.MetaData]:
         if self._connection is None:
@@ -154,8 +170,11 @@ class SqlSource:
     def _connect(self) -> None:
         connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         self._connection = connection
+        self._connected_at_s = monotonic()
         version = require_followed(connection)
-        log.info("connected to the database", database=self._shown, release=version.release)
+        if version.release != self._release:
+            log.info("connected to the database", database=self._shown, release=version.release)
+            self._release = version.release
         self._tables = metadata(version)
         self._poll = notification_log.poll(self._tables, HASHED_CHARS_MAX)
         self._sequence = SequenceReader(connection, notification_log.sequence(self._tables))

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 import sqlalchemy as sa
+from structlog.testing import capture_logs
 
 from connectors import sql_source
 from connectors.source import HASHED_CHARS_MAX, rows_hash
@@ -39,6 +40,18 @@ def statements(engine: sa.Engine) -> Iterator[list[str]]:
     sa.event.listen(engine, "before_cursor_execute", note)
     yield ran
     sa.event.remove(engine, "before_cursor_execute", note)
+
+
+@contextmanager
+def leading_to(engine: sa.Engine, other: sa.Engine) -> Iterator[None]:
+    """New connections of an engine reach another database."""
+
+    def redirect(_dialect: object, _record: object, _: object, settings: dict[str, str]) -> None:
+        settings["database"] = str(other.url.database)
+
+    sa.event.listen(engine, "do_connect", redirect)
+    yield
+    sa.event.remove(engine, "do_connect", redirect)
 
 
 def end_sessions(engine: sa.Engine) -> None:
@@ -163,6 +176,41 @@ def test_a_connection_that_the_server_ended_is_no_rest(log: Log) -> None:
     with pytest.raises(SourceError):
         source.poll(1, 1)
     assert source.poll(1, 1).current == 1
+    source.close()
+
+
+@pytest.mark.mariadb
+def test_a_switchover_by_name_is_followed(
+    new_mariadb_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A former primary of MySQL or MariaDB serves its sessions as before."""
+    former, later = (Log(make_engine(new_mariadb_database())) for _ in range(2))
+    former.write(1)
+    later.write(1, 2)
+    source = SqlSource(former.engine)
+    assert source.poll(0, 0).current == 1
+    with capture_logs() as entries, leading_to(former.engine, later.engine):
+        assert source.poll(1, 1).current == 1, "a connection is kept for a while"
+        monkeypatch.setattr(sql_source, "RECYCLED_S", 0)
+        assert source.rests(1, 1)
+        assert source.poll(1, 1).current == 2
+        assert [row.event_id for row in source.poll(1, 1).rows] == [2]
+    assert not entries, "no fault is told where there was none"
+    source.close()
+
+
+def test_connections_to_postgresql_are_kept(
+    new_metastore_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A former primary ends them."""
+    log = Log(make_engine(new_metastore_database()))
+    source = SqlSource(log.engine)
+    source.poll(0, 0)
+    monkeypatch.setattr(sql_source, "RECYCLED_S", 0)
+    made: list[None] = []
+    sa.event.listen(log.engine, "connect", lambda *_: made.append(None))
+    source.poll(0, 0)
+    assert not made
     source.close()
 
 
