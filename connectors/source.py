@@ -20,6 +20,9 @@ class Poll(NamedTuple):
     """The hash of the row to check; None when it is gone."""
     rows: list[NotificationRow]
     """The rows after the position, in order; several may share an id."""
+    checked_s: int | None = None
+    """When the row to check was written, by its metastore's clock, the last one of several; None
+    when it is gone."""
 
 
 class Bounds(NamedTuple):
@@ -58,6 +61,10 @@ class Source(Protocol):
         ...
 
     def bounds(self, after: int) -> Bounds: ...
+
+    def older(self, event: int, written_s: int | None) -> int | None:
+        """An event before this one whose row is there and was written at this time or before, or at
+        any time; None if there is none."""
 
     def alters(self, upto: int) -> Iterator[NotificationRow]:
         """The ALTER_TABLE rows up to an event, in order, that are recent enough for events with a

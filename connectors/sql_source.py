@@ -79,6 +79,7 @@ class SqlSource:
             notification_log.last_event(kinds[notification_log.CURRENT][0][1]),
             cut_rows_hash(checked) if checked else None,
             [notification_log.polled_row(row) for row in kinds[notification_log.NEW]],
+            max((row.event_time for row, _ in checked), default=None),
         )
         is_calm = not poll.rows and poll.current == after
         self._rest = _Rest(after, check, monotonic() + LOOK_S) if is_calm else None
@@ -109,6 +110,11 @@ class SqlSource:
         statement = notification_log.bounds(tables, after)
         [(first, after_it, following_id)] = self._run(connection, statement, {})
         return Bounds(first, after_it, notification_log.last_event(following_id))
+
+    def older(self, event: int, written_s: int | None) -> int | None:
+        connection, tables = self._connected()
+        statement = notification_log.older(tables, event, written_s)
+        return next((row[0] for row in self._run(connection, statement, {})), None)
 
     def alters(self, upto: int) -> Iterator[NotificationRow]:
         connection, tables = self._connected()

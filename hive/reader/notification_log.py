@@ -80,6 +80,15 @@ def oldest_after(tables: sa.MetaData, after: int) -> sa.CompoundSelect[Any]:
     return sa.union_all(following, sa.select(sa.null(), oldest))
 
 
+def older(tables: sa.MetaData, event: int, written_s: int | None) -> sa.Select[Any]:
+    """The oldest event before another one that was written at a time or before, or at any time."""
+    log = _log(tables)
+    before = sa.select(log.EVENT_ID).where(log.EVENT_ID < event)
+    if written_s is not None:
+        before = before.where(log.EVENT_TIME <= written_s)
+    return before.order_by(log.EVENT_ID).limit(sa.literal_column("1"))
+
+
 def alters(tables: sa.MetaData) -> sa.Select[Any]:
     """The ALTER_TABLE events after `:after` up to `:upto`, for `row`."""
     log = _log(tables)

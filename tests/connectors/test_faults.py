@@ -203,6 +203,26 @@ def test_a_row_that_is_gone_among_others_begins_an_epoch(log: Log, topic: Topic)
         connector.until(lambda: tails.find(topic).epoch == 1)
 
 
+def test_a_row_that_was_cleaned_before_a_younger_one_of_a_lower_id_begins_none(
+    log: Log, topic: Topic
+) -> None:
+    """An event's time is taken before its id, and the cleaner goes by times."""
+    log.write(1, EVENT_TIME=1_700_000_009)
+    log.write(2, 3, EVENT_TIME=1_700_000_007)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+        for _ in range(2):
+            # The first may still be the one that published them.
+            connector.until_another_step()
+        log.delete(2, 3)
+        log.write(4, EVENT_TIME=1_700_000_020)
+        connector.until_position(4)
+        assert tails.find(topic).epoch == 0
+        log.delete(4, 4)
+        log.write(5)
+        connector.until(lambda: tails.find(topic).epoch == 1)
+
+
 def test_another_metastore_behind_the_same_url_begins_an_epoch(
     log: Log, topic: Topic, new_metastore_database: Callable[[], str]
 ) -> None:

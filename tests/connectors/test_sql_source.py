@@ -90,6 +90,16 @@ def test_hashes_are_those_of_what_is_polled(log: Log) -> None:
     source.close()
 
 
+def test_older_rows_are_older_by_their_ids_and_times(log: Log) -> None:
+    for event, time_s in ((3, 50), (4, 40), (5, 45)):
+        log.write(event, EVENT_TIME=time_s)
+    source = SqlSource(log.engine)
+    assert (source.older(5, None), source.older(4, None), source.older(3, None)) == (3, 3, None)
+    assert (source.older(5, 45), source.older(5, 50), source.older(5, 39)) == (4, 3, None)
+    assert (source.poll(5, 4).checked_s, source.poll(5, 2).checked_s) == (40, None)
+    source.close()
+
+
 def test_alters_come_in_order_and_no_other_events_do(log: Log) -> None:
     first = 1 + MISNAMED_EVENTS_MAX
     for event, size in zip(range(first, first + 8), (40, 40, 40, 500, 20, 20, 20, 20), strict=True):

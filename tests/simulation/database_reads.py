@@ -51,8 +51,10 @@ class SimulatedSource:
 
         def read(now: Moment) -> Poll:
             checked = database.log.get(check)
-            row_hash = None if checked is None else rows_hash([checked])
-            return Poll(now.event, row_hash, database.rows_after(after, _ROWS_MAX))
+            rows = database.rows_after(after, _ROWS_MAX)
+            if checked is None:
+                return Poll(now.event, None, rows)
+            return Poll(now.event, rows_hash([checked]), rows, checked.event_time)
 
         poll = database.query(read)
         self._calm = (after, check) if not poll.rows and poll.current == after else None
@@ -77,6 +79,15 @@ class SimulatedSource:
         def read(now: Moment) -> Bounds:
             following = next((e for e in range(after + 1, now.event + 1) if e in log), None)
             return Bounds(min(log, default=None), following, now.event)
+
+        return self._database.query(read)
+
+    def older(self, event: int, written_s: int | None) -> int | None:
+        def read(_: Moment) -> int | None:
+            for row in self._database.log.values():
+                if row.event_id < event and (written_s is None or row.event_time <= written_s):
+                    return row.event_id
+            return None
 
         return self._database.query(read)
 
