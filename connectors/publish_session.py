@@ -24,6 +24,7 @@ from connectors.translate import Addressed
 from connectors.watermark import Watermark
 from hive.errors import EventError, UnwritableRecordError
 from hive.events.decode import decode
+from hive.events.event_types import OtherEvent
 from hive.events.row import NotificationRow
 from hive.listener import KEEP_EVENTS, MAKE_TRANSACTIONAL
 from state.topic import Topic
@@ -268,6 +269,8 @@ class PublishSession:
             if row.event_type == "OPEN_TXN":
                 self._listener.miss()
             return renames.undecodable(row)
+        if isinstance(event, OtherEvent) and not event.harmless:
+            self._set_aside(row, "no event of this type is known, so it may have touched anything")
         self._listener.see(event)
         return renames.address(event)
 

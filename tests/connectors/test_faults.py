@@ -372,6 +372,20 @@ def test_an_event_that_cannot_be_read_is_set_aside(
     assert list(topic_records.dead_letters(topic, from_event=2)) == []
 
 
+def test_an_event_of_a_type_that_is_not_known_puts_everything_in_doubt(
+    log: Log, topic: Topic, said: LogCapture
+) -> None:
+    log.write(1, type_="SWAP_TABLES", message="{}", DB_NAME="db", TBL_NAME="t")
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(1)
+    assert "no event of this type is known" in entry(said, "set aside")["why"]
+    messages = read(topic)
+    for shard in range(topic.shards):
+        [doubt] = [change for change in changes(messages, shard) if change.actions]
+        assert doubt.actions == (Undecodable(None),)
+    assert [letter.event_type for letter in dead_letters(topic)] == ["SWAP_TABLES"]
+
+
 def test_an_event_too_large_for_a_record_is_set_aside(
     log: Log, topic: Topic, said: LogCapture
 ) -> None:
