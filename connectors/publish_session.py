@@ -24,6 +24,7 @@ from connectors.translate import Addressed
 from connectors.watermark import Watermark
 from hive.errors import EventError, UnwritableRecordError
 from hive.events.decode import decode
+from hive.events.event_types import OtherEvent
 from hive.events.row import NotificationRow
 from hive.listener import KEEP_EVENTS, MAKE_TRANSACTIONAL
 from state.topic import Topic
@@ -77,6 +78,8 @@ class PublishSession:
         """Of the rows that were published since the watermark rose."""
         self._known = tails.known
         self._loaded = tails.loaded
+        self._written_s: dict[int, int] = {}
+        """When the event that was checked last was written: the topic doesn't tell it."""
         self._unchecked = tails.published
         """What is to be compared with the log before anything is published."""
         self.ends = tails.ends
@@ -195,11 +198,14 @@ class PublishSession:
             hashes = self._source.hashes(sorted({event.event_id for event in self._unchecked}))
             other = published_history.check_all(hashes, self._unchecked)
         if other is None and self._known.hash is not None and poll.checked is None:
-            bounds = self._source.bounds(self.position)
-            other = published_history.check_missing(bounds, self._known)
+            event = self._known.event_id
+            older = self._source.older(event, self._written_s.get(event))
+            other = published_history.check_missing(older, self._known)
         if other is not None:
             self._end_history(other, poll.current)
         self._unchecked, self.has_compared = frozenset(), True
+        if poll.checked_s is not None:
+            self._written_s = {self._known.event_id: poll.checked_s}
         if self._known.hash is None:
             self._known = PublishedEvent(self._known.event_id, poll.checked)
 
@@ -263,6 +269,8 @@ class PublishSession:
             if row.event_type == "OPEN_TXN":
                 self._listener.miss()
             return renames.undecodable(row)
+        if isinstance(event, OtherEvent) and not event.harmless:
+            self._set_aside(row, "no event of this type is known, so it may have touched anything")
         self._listener.see(event)
         return renames.address(event)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from connectors.source import Bounds, Poll
+from connectors.source import Poll
 
 
 class PublishedEvent(NamedTuple):
@@ -54,10 +54,15 @@ def check_all(
     return None
 
 
-def check_missing(bounds: Bounds, published: PublishedEvent) -> OtherHistory | None:
-    """Judges why the checked row is missing: the metastore's cleaner removes oldest rows first."""
-    if bounds.oldest is not None and bounds.oldest < published.event_id:
-        return OtherHistory(
-            f"event {published.event_id} was published, but is missing while older ones are there"
-        )
-    return None
+def check_missing(older: int | None, published: PublishedEvent) -> OtherHistory | None:
+    """Judges why the checked row is missing, by an older event whose row is there.
+
+    The metastore's cleaner removes rows up to a time, those of lower ids first. Who writes an event
+    takes its time before its id, so an event of a lower id may be younger by seconds, and stay.
+    """
+    if older is None:
+        return None
+    return OtherHistory(
+        f"event {published.event_id} was published, but is missing while older ones are there, "
+        f"as {older}"
+    )

@@ -34,7 +34,13 @@ class Sender:
         self._servers = topic.servers
         self._going_on = going_on
         self._fault: str | None = None
-        self._producer: Producer = make_producer(topic, self._failed, waiting_max)
+        try:
+            self._producer: Producer = make_producer(topic, self._failed, waiting_max)
+        except KafkaException as error:
+            # As where a file of certificates is missing while another one takes its place.
+            raise PublishError(
+                f"nothing can be sent to {topic.servers}: {reason(error)}"
+            ) from error
 
     @property
     def unacknowledged(self) -> int:

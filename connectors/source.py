@@ -1,6 +1,6 @@
 """The source of events, whatever stores them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import starmap
 from typing import NamedTuple, Protocol
@@ -20,6 +20,9 @@ class Poll(NamedTuple):
     """The hash of the row to check; None when it is gone."""
     rows: list[NotificationRow]
     """The rows after the position, in order; several may share an id."""
+    checked_s: int | None = None
+    """When the row to check was written, by its metastore's clock, the last one of several; None
+    when it is gone."""
 
 
 class Bounds(NamedTuple):
@@ -59,9 +62,14 @@ class Source(Protocol):
 
     def bounds(self, after: int) -> Bounds: ...
 
-    def alters(self, upto: int) -> list[NotificationRow]:
+    def older(self, event: int, written_s: int | None) -> int | None:
+        """An event before this one whose row is there and was written at this time or before, or at
+        any time; None if there is none."""
+
+    def alters(self, upto: int) -> Iterator[NotificationRow]:
         """The ALTER_TABLE rows up to an event, in order, that are recent enough for events with a
-        renamed table's old name to follow."""
+        renamed table's old name to follow. Few are in memory at a time, for they may be large."""
+        ...
 
     def open_transactions(self) -> OpenTxns: ...
 

@@ -4,8 +4,8 @@ Every read is one statement in autocommit, so it sees one state: what was commit
 the default isolation level of PostgreSQL and MySQL alike.
 """
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, starmap
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from hive.events.row import NotificationRow
 from hive.listener import UNLOGGED_TRANSACTION_TYPES
 from hive.reader import notification_log
 from hive.reader.driver_errors import driver_reason
+from hive.reader.engines import RECYCLED_S
 from hive.reader.sessions import DROP_PLANS, PlanAge
 from hive.schema import metadata, require_followed
 from hive.urls import masked
@@ -52,6 +53,9 @@ class SqlSource:
         self._engine = engine
         self._limits = {"rows": rows_max, "bytes": bytes_max}
         self._connection: sa.Connection | None = None
+        self._connected_at_s = 0.0
+        self._release: str | None = None
+        """The metastore's release that our own log names; None after a fault."""
         self._tables: sa.MetaData | None = None
         self._poll: sa.CompoundSelect[Any] | None = None
         self._sequence: SequenceReader | None = None
@@ -59,6 +63,8 @@ class SqlSource:
         self._plan_age = PlanAge()
 
     def poll(self, after: int, check: int) -> Poll:
+        # Here alone: what follows a poll asks the same server.
+        self._leave_old_connection()
         connection, _ = self._connected()
         assert self._poll is not None
         parameters = {"after": after, "check": check, **self._limits}
@@ -73,6 +79,7 @@ class SqlSource:
             notification_log.last_event(kinds[notification_log.CURRENT][0][1]),
             cut_rows_hash(checked) if checked else None,
             [notification_log.polled_row(row) for row in kinds[notification_log.NEW]],
+            max((row.event_time for row, _ in checked), default=None),
         )
         is_calm = not poll.rows and poll.current == after
         self._rest = _Rest(after, check, monotonic() + LOOK_S) if is_calm else None
@@ -104,10 +111,24 @@ class SqlSource:
         [(first, after_it, following_id)] = self._run(connection, statement, {})
         return Bounds(first, after_it, notification_log.last_event(following_id))
 
-    def alters(self, upto: int) -> list[NotificationRow]:
+    def older(self, event: int, written_s: int | None) -> int | None:
         connection, tables = self._connected()
-        statement = notification_log.alters(tables, upto - MISNAMED_EVENTS_MAX, upto)
-        return [notification_log.row(*columns) for columns in self._run(connection, statement, {})]
+        statement = notification_log.older(tables, event, written_s)
+        return next((row[0] for row in self._run(connection, statement, {})), None)
+
+    def alters(self, upto: int) -> Iterator[NotificationRow]:
+        connection, tables = self._connected()
+        first = upto - MISNAMED_EVENTS_MAX
+        sized = notification_log.alter_sizes(tables)
+        sizes = self._run(connection, sized, {"after": first, "upto": upto})
+        statement = notification_log.alters(tables)
+        for after, last in _ranges(sizes, self._limits["bytes"]):
+            connection, _ = self._connected()
+            # No name holds them: while the next ones are read, these must be gone.
+            yield from starmap(
+                notification_log.row,
+                self._run(connection, statement, {"after": after, "upto": last}),
+            )
 
     def open_transactions(self) -> OpenTxns:
         connection, tables = self._connected()
@@ -122,11 +143,21 @@ class SqlSource:
 
     def close(self) -> None:
         """Closes the connection; the next call opens another."""
+        self._disconnect()
+        self._release = None
+
+    def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         self._rest = self._sequence = None
         if connection is not None:
             connection.invalidate()
             connection.close()
+
+    def _leave_old_connection(self) -> None:
+        """Leaves a server that may have been a primary when the connection was made."""
+        is_old = monotonic() - self._connected_at_s > RECYCLED_S
+        if is_old and self._engine.dialect.name != "postgresql":
+            self._disconnect()
 
     def _connected(self) -> tuple[sa.Connection, sa.MetaData]:
         if self._connection is None:
@@ -145,8 +176,11 @@ class SqlSource:
     def _connect(self) -> None:
         connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         self._connection = connection
+        self._connected_at_s = monotonic()
         version = require_followed(connection)
-        log.info("connected to the database", database=self._shown, release=version.release)
+        if version.release != self._release:
+            log.info("connected to the database", database=self._shown, release=version.release)
+            self._release = version.release
         self._tables = metadata(version)
         self._poll = notification_log.poll(self._tables, HASHED_CHARS_MAX)
         self._sequence = SequenceReader(connection, notification_log.sequence(self._tables))
@@ -180,3 +214,19 @@ class SqlSource:
     @property
     def _shown(self) -> str:
         return masked(self._engine.url.render_as_string())
+
+
+def _ranges(sizes: Iterable[tuple[int, int]], bytes_max: int) -> Iterator[tuple[int, int]]:
+    """Divides events, given by their ids and bytes, into ranges `(after, upto]` of ids whose events
+    have this many bytes at most; a single one may have more."""
+    after, upto, held = 0, 0, 0
+    for event_id, size in sizes:
+        if not upto:
+            after = event_id - 1
+        elif held + size > bytes_max:
+            yield after, upto
+            after, held = upto, 0
+        upto = event_id
+        held += int(size)
+    if upto:
+        yield after, upto

@@ -32,6 +32,8 @@ class Tail:
     """The events of this epoch whose hashes are known."""
     telling: int = 0
     """The number of records seen that tell what was published or loaded."""
+    offset: int | None = None
+    """The offset of the record that tells the position; None if none does."""
     _reset: bool = field(default=False, repr=False)
 
     @property
@@ -43,8 +45,8 @@ class Tail:
         """Whether the position is found, and enough that was published to compare it."""
         return self.found and self.telling >= WINDOW_RECORDS // 2
 
-    def see(self, head: RecordHeaders | None) -> None:
-        """Takes note of a record; records come in the order of the topic.
+    def see(self, head: RecordHeaders | None, offset: int) -> None:
+        """Takes note of a record and its offset; records come in the order of the topic.
 
         The change with the highest event counts: earlier events were written before it, and a
         connector that wakes late only repeats older changes. If an epoch has several resets, the
@@ -62,16 +64,17 @@ class Tail:
         if not newer and head.epoch != self.epoch:
             return
         if head.moves and (newer or self._reset or head.upto >= self.upto):
-            self._take(head, reset=False)
+            self._take(head, offset, reset=False)
         elif head.kind is RecordKind.RESET and newer:
-            self._take(head, reset=True)
+            self._take(head, offset, reset=True)
         if head.hash is not None:
             self.published.add(PublishedEvent(head.upto, head.hash))
 
-    def _take(self, head: RecordHeaders, *, reset: bool) -> None:
+    def _take(self, head: RecordHeaders, offset: int, *, reset: bool) -> None:
         if head.epoch != self.epoch:
             self.published.clear()
         self.epoch, self.upto, self.hash, self._reset = head.epoch, head.upto, head.hash, reset
+        self.offset = offset
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,8 @@ class Tails:
     known: PublishedEvent
     ends: tuple[int, ...]
     """The end offset of each shard."""
+    offsets: tuple[int | None, ...]
+    """The offset of the record that tells each shard's position; None if none does."""
     loaded: int = 0
     """The last event that a load has seen: it may have been lost before anybody published it."""
     trace: int = 0
@@ -126,7 +131,8 @@ def find(topic: Topic, doubtful_from: Sequence[int] | None = None) -> Tails:
             for shard in missing:
                 tails[shard].telling = 0
             for message in reader.read(starts, ends):
-                tails[message.partition()].see(headers.read(message.headers()))
+                tail = tails[message.partition()]
+                tail.see(headers.read(message.headers()), message.offset())
             missing = {
                 shard
                 for shard in missing
@@ -154,6 +160,7 @@ def _together(tails: Mapping[int, Tail], ends: Mapping[int, int]) -> Tails:
         tuple(upto),
         PublishedEvent(furthest.upto, furthest.hash),
         tuple(ends[shard] for shard in shards),
+        tuple(tails[shard].offset for shard in shards),
         max((tail.loaded.get(epoch, 0) for tail in tails.values()), default=0),
         max(tail.trace for tail in tails.values()),
         frozenset().union(*(tail.published for tail in current)),

@@ -100,13 +100,16 @@ def describe(topic: Topic) -> Description:
 def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:
     """Deletes the records before these offsets and returns the new first offset of each shard.
 
-    The last records of each shard stay in any case: they hold its position. Operators' decisions
-    are kept, too.
+    The last records of each shard stay in any case, for connectors compare them with the log, and
+    so does the one that tells its position, however many records of loads came after it.
+    Operators' decisions are kept, too.
     """
+    telling = tails.find(topic).offsets
     cuts = {}
     for shard, first, end in describe(topic).partitions:
         offset = min(keep_from.get(shard, first), end - tails.WINDOW_RECORDS)
-        cuts[shard] = max(first, offset)
+        told_at = telling[shard]
+        cuts[shard] = max(first, offset if told_at is None else min(offset, told_at))
     allowed = keep_decisions(topic, cuts)
     places = [TopicPartition(topic.name, shard, offset) for shard, offset in allowed.items()]
     admin = topic.admin()

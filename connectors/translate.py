@@ -10,6 +10,8 @@ from zlib import crc32
 import msgspec
 
 from hive.events import event_types
+from hive.events.decode import HARMLESS
+from hive.events.message_types import MESSAGE_TYPES
 from hive.events.row import NotificationRow
 from hive.names import DatabaseName, TableName, table_name
 from state.records import actions as a
@@ -50,6 +52,8 @@ _CONSTRAINT_KINDS = {
 _NAME_ANOTHER_TABLE = frozenset(["ALTER_TABLE", *event_types.ADD_CONSTRAINTS])
 """Rows of these types may name another table: a rename's row has only the new name, a foreign
 key's only the parent's, and constraints may be of several tables."""
+_NAME_ALL_THEY_TOUCH = (MESSAGE_TYPES.keys() | HARMLESS) - _NAME_ANOTHER_TABLE
+"""What a row of a type that nobody knows may touch isn't known either."""
 
 
 def translate(event: event_types.Event) -> list[Addressed]:
@@ -69,11 +73,11 @@ def misnamed(table: TableName, *, hanging: bool = False) -> list[Addressed]:
 
 
 def undecodable(row: NotificationRow) -> list[Addressed]:
-    """The actions for a row that can't be read, for its table, or for all if it may name
-    another."""
-    if not row.db_name or not row.tbl_name or row.event_type in _NAME_ANOTHER_TABLE:
-        return [(EVERYWHERE, a.Undecodable(None))]
-    return _doubt(table_name(row.cat_name, row.db_name, row.tbl_name))
+    """The actions for a row that can't be read, for its table, or for all if it may have touched
+    more than that."""
+    if row.db_name and row.tbl_name and row.event_type in _NAME_ALL_THEY_TOUCH:
+        return _doubt(table_name(row.cat_name, row.db_name, row.tbl_name))
+    return [(EVERYWHERE, a.Undecodable(None))]
 
 
 def columns_hash(columns: bytes | None) -> int:
@@ -234,11 +238,7 @@ def _drop_function(event: event_types.DropFunction) -> Iterator[Addressed]:
 
 
 def _other(event: event_types.OtherEvent) -> Iterator[Addressed]:
-    if event.harmless:
-        return
-    if event.db_name and event.tbl_name:
-        yield from _doubt(table_name(event.cat_name, event.db_name, event.tbl_name))
-    else:
+    if not event.harmless:
         yield EVERYWHERE, a.Undecodable(None)
 
 

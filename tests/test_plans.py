@@ -78,6 +78,7 @@ def follow(url: str) -> None:
         assert source.poll(0, 0).rows
         assert source.bounds(EVENTS - 10).next == EVENTS - 9
         assert source.open_transactions().txns
+        assert list(source.alters(EVENTS - 10))
     source.close()
 
 

@@ -23,6 +23,7 @@ from connectors.orders import obey
 from connectors.sender import Stopped
 from connectors.watermark import Watermark
 from hive.errors import (
+    InputError,
     MachineError,
     NameFormatError,
     RefusedLoadError,
@@ -331,7 +332,11 @@ class Loader:
 
     def _database(self) -> Database:
         if self._found is None:
-            self._found = batch.find_database(self._engine)
+            try:
+                self._found = batch.find_database(self._engine)
+            except InputError as error:
+                # Somebody may be about to upgrade it, or to correct its name.
+                raise SourceError(str(error)) from error
         return self._found
 
     def _listen(self) -> None:

@@ -9,15 +9,13 @@ import sqlalchemy as sa
 from hive.errors import InputError
 from hive.reader.cursors import LastAnswer, LongAnswer
 from hive.reader.login import Login, PasswordError, split_login
+from hive.reader.lost_hosts import libpq_settings, notice_lost_host
 from hive.reader.sessions import prepare_sessions
 
 # A statement whose tables aren't joined multiplies rows: it must not be run at all.
 warnings.filterwarnings("error", ".*has a cartesian product", sa.exc.SAWarning)
 
 CONNECT_TIMEOUT_S: Final = 3
-GONE_MS: Final = 10_000
-"""A host that confirms nothing for this long is gone. The system would try for a quarter of an
-hour."""
 RECYCLED_S: Final = 60
 """Connections to MySQL and MariaDB are used no longer: after a switchover to another address, the
 former primary may serve its sessions as before. PostgreSQL's ends them."""
@@ -33,7 +31,7 @@ def open_engine(url: str | sa.URL, **pool: Any) -> sa.Engine:
     settings = {"connect_timeout": CONNECT_TIMEOUT_S, **login.driver_settings(kind)}
     if kind == "postgresql":
         settings["cursor_factory"] = LastAnswer
-        settings["tcp_user_timeout"] = GONE_MS
+        settings |= libpq_settings(parsed.query)
     engine = sa.create_engine(
         parsed.set(drivername=_DRIVERS[kind]),
         connect_args=settings,
@@ -41,6 +39,8 @@ def open_engine(url: str | sa.URL, **pool: Any) -> sa.Engine:
     )
     if kind == "postgresql":
         sa.event.listen(engine, "connect", _stream_long_answers)
+    else:
+        sa.event.listen(engine, "connect", notice_lost_host)
     if login.has_command:
         _ask_for_password(engine, login)
     prepare_sessions(engine)

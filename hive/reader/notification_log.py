@@ -80,13 +80,32 @@ def oldest_after(tables: sa.MetaData, after: int) -> sa.CompoundSelect[Any]:
     return sa.union_all(following, sa.select(sa.null(), oldest))
 
 
-def alters(tables: sa.MetaData, after: int, upto: int) -> sa.Select[Any]:
-    """The ALTER_TABLE events in a range of events, for `row`."""
+def older(tables: sa.MetaData, event: int, written_s: int | None) -> sa.Select[Any]:
+    """The oldest event before another one that was written at a time or before, or at any time."""
+    log = _log(tables)
+    before = sa.select(log.EVENT_ID).where(log.EVENT_ID < event)
+    if written_s is not None:
+        before = before.where(log.EVENT_TIME <= written_s)
+    return before.order_by(log.EVENT_ID).limit(sa.literal_column("1"))
+
+
+def alters(tables: sa.MetaData) -> sa.Select[Any]:
+    """The ALTER_TABLE events after `:after` up to `:upto`, for `row`."""
     log = _log(tables)
     return (
         sa.select(*_thin(log), log.MESSAGE, log.MESSAGE_FORMAT)
-        .where(log.EVENT_ID > after, log.EVENT_ID <= upto)
-        .where(log.EVENT_TYPE == "ALTER_TABLE")
+        .where(*_are_alters(log))
+        .order_by(log.EVENT_ID)
+    )
+
+
+def alter_sizes(tables: sa.MetaData) -> sa.Select[Any]:
+    """The ids of the same events, each with the bytes of its messages."""
+    log = _log(tables)
+    return (
+        sa.select(log.EVENT_ID, sa.func.sum(_size(log)))
+        .where(*_are_alters(log))
+        .group_by(log.EVENT_ID)
         .order_by(log.EVENT_ID)
     )
 
@@ -214,15 +233,23 @@ def _last_of_batch(log: Any, after: sa.BindParameter[int]) -> sa.ScalarSelect[in
     Ids are dense, so a limit on ids limits rows, and the rows of one id stay together.
     """
     rows, bytes_ = sa.bindparam("rows", type_=sa.Integer), _big("bytes")
-    size = sa.func.coalesce(sa.func.octet_length(log.MESSAGE), 0)
     sizes = (
-        sa.select(log.EVENT_ID, sa.func.sum(size).over(order_by=log.EVENT_ID).label("BYTES"))
+        sa.select(log.EVENT_ID, sa.func.sum(_size(log)).over(order_by=log.EVENT_ID).label("BYTES"))
         .where(log.EVENT_ID > after, log.EVENT_ID <= after + rows)
         .subquery()
     )
     last = sa.func.coalesce(sa.func.max(sizes.c.EVENT_ID), 0)
     fitting = sa.select(sa.func.greatest(last, after + 1)).where(sizes.c.BYTES <= bytes_)
     return fitting.scalar_subquery()
+
+
+def _are_alters(log: Any) -> tuple[Any, ...]:
+    in_range = log.EVENT_ID > _big("after"), log.EVENT_ID <= _big("upto")
+    return *in_range, log.EVENT_TYPE == "ALTER_TABLE"
+
+
+def _size(log: Any) -> Any:
+    return sa.func.coalesce(sa.func.octet_length(log.MESSAGE), 0)
 
 
 def _mark(kind: int) -> Any:

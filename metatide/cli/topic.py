@@ -106,9 +106,9 @@ def trim(effective: Effective) -> None:
 
     In each shard these are the records up to its oldest image: workers start from an image and read
     the topic from there on. A shard without an image can only be built from the whole topic, so
-    while there is one, nothing is deleted. The last records of each shard always stay, because they
-    tell how far it has come. So do lists of tables and a pause that hold: they are written again
-    behind everything.
+    while there is one, nothing is deleted. The last records of each shard always stay, back to the
+    last one that tells how far it has come. So do lists of tables and a pause that hold: they are
+    written again behind everything.
     """
     config = effective.config
     if config.images.url is None:

@@ -147,6 +147,10 @@ class Running:
         self.until(lambda: self.value("position") >= event_id)
         self.until(lambda: min(upto or 0 for upto in tails.find(self.topic).upto) >= event_id)
 
+    def until_another_step(self) -> None:
+        polled_at = self.status.polled_at
+        self.until(lambda: self.status.polled_at > polled_at)
+
     def end(self) -> None:
         self.connector.stop()
         self.thread.join()

@@ -203,6 +203,26 @@ def test_a_row_that_is_gone_among_others_begins_an_epoch(log: Log, topic: Topic)
         connector.until(lambda: tails.find(topic).epoch == 1)
 
 
+def test_a_row_that_was_cleaned_before_a_younger_one_of_a_lower_id_begins_none(
+    log: Log, topic: Topic
+) -> None:
+    """An event's time is taken before its id, and the cleaner goes by times."""
+    log.write(1, EVENT_TIME=1_700_000_009)
+    log.write(2, 3, EVENT_TIME=1_700_000_007)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+        for _ in range(2):
+            # The first may still be the one that published them.
+            connector.until_another_step()
+        log.delete(2, 3)
+        log.write(4, EVENT_TIME=1_700_000_020)
+        connector.until_position(4)
+        assert tails.find(topic).epoch == 0
+        log.delete(4, 4)
+        log.write(5)
+        connector.until(lambda: tails.find(topic).epoch == 1)
+
+
 def test_another_metastore_behind_the_same_url_begins_an_epoch(
     log: Log, topic: Topic, new_metastore_database: Callable[[], str]
 ) -> None:
@@ -350,6 +370,20 @@ def test_an_event_that_cannot_be_read_is_set_aside(
     [letter] = dead_letters(topic)
     assert (letter.event_id, letter.tbl_name, letter.message) == (1, "t", '{"half')
     assert list(topic_records.dead_letters(topic, from_event=2)) == []
+
+
+def test_an_event_of_a_type_that_is_not_known_puts_everything_in_doubt(
+    log: Log, topic: Topic, said: LogCapture
+) -> None:
+    log.write(1, type_="SWAP_TABLES", message="{}", DB_NAME="db", TBL_NAME="t")
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(1)
+    assert "no event of this type is known" in entry(said, "set aside")["why"]
+    messages = read(topic)
+    for shard in range(topic.shards):
+        [doubt] = [change for change in changes(messages, shard) if change.actions]
+        assert doubt.actions == (Undecodable(None),)
+    assert [letter.event_type for letter in dead_letters(topic)] == ["SWAP_TABLES"]
 
 
 def test_an_event_too_large_for_a_record_is_set_aside(

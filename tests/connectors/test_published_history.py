@@ -1,7 +1,7 @@
 """What a poll tells of the log it saw."""
 
 from connectors.published_history import PublishedEvent, check, check_all, check_missing
-from connectors.source import Bounds, Poll
+from connectors.source import Poll
 
 KNOWN = PublishedEvent(100, b"hash")
 
@@ -41,14 +41,13 @@ def test_each_row_that_was_published_tells_of_another_history() -> None:
 
 def test_a_row_that_was_cleaned_is_no_other_history() -> None:
     assert check(Poll(100, None, []), KNOWN) is None
-    assert check_missing(Bounds(None, None, 100), KNOWN) is None
-    assert check_missing(Bounds(101, 101, 120), KNOWN) is None
+    assert check_missing(None, KNOWN) is None
 
 
 def test_a_row_that_is_missing_among_older_ones_is_another_history() -> None:
-    other = check_missing(Bounds(7, 101, 120), KNOWN)
+    other = check_missing(7, KNOWN)
     assert other is not None
-    assert "missing while older ones are there" in other.why
+    assert "missing while older ones are there, as 7" in other.why
 
 
 def test_a_position_without_a_row_is_compared_by_the_sequence_alone() -> None:

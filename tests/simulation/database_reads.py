@@ -51,8 +51,10 @@ class SimulatedSource:
 
         def read(now: Moment) -> Poll:
             checked = database.log.get(check)
-            row_hash = None if checked is None else rows_hash([checked])
-            return Poll(now.event, row_hash, database.rows_after(after, _ROWS_MAX))
+            rows = database.rows_after(after, _ROWS_MAX)
+            if checked is None:
+                return Poll(now.event, None, rows)
+            return Poll(now.event, rows_hash([checked]), rows, checked.event_time)
 
         poll = database.query(read)
         self._calm = (after, check) if not poll.rows and poll.current == after else None
@@ -80,10 +82,19 @@ class SimulatedSource:
 
         return self._database.query(read)
 
-    def alters(self, upto: int) -> list[NotificationRow]:
+    def older(self, event: int, written_s: int | None) -> int | None:
+        def read(_: Moment) -> int | None:
+            for row in self._database.log.values():
+                if row.event_id < event and (written_s is None or row.event_time <= written_s):
+                    return row.event_id
+            return None
+
+        return self._database.query(read)
+
+    def alters(self, upto: int) -> Iterator[NotificationRow]:
         first = max(0, upto - MISNAMED_EVENTS_MAX)
         rows = self._database.query(lambda _: self._database.rows_after(first, MISNAMED_EVENTS_MAX))
-        return [row for row in rows if row.event_type == "ALTER_TABLE" and row.event_id <= upto]
+        return (row for row in rows if row.event_type == "ALTER_TABLE" and row.event_id <= upto)
 
     def open_transactions(self) -> OpenTxns:
         return self._database.query(lambda now: OpenTxns(now.event, now.open, frozenset(now.open)))

@@ -4,6 +4,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from connectors.loads.plan import everything
 from connectors.loads.sink import Sink
 from connectors.publisher import write_now
 from connectors.watermark import Watermark
-from hive.errors import SourceError
+from hive.errors import InputError, PublishError, SourceError
 from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
@@ -435,3 +436,45 @@ def test_a_database_that_fails_is_tried_again(store: Store, events: Topic) -> No
     assert loader.metrics.registry.get_sample_value(
         "metatide_loads_faults_total", {"kind": "source"}
     )
+
+
+def faults(loader: Loader, kind: str) -> float:
+    value = loader.metrics.registry.get_sample_value("metatide_loads_faults_total", {"kind": kind})
+    return value or 0.0
+
+
+def test_a_database_that_cant_be_followed_yet_is_tried_again(
+    store: Store, events: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def find_older(_: sa.Engine) -> Database:
+        raise InputError("its schema is of a release that can't be followed")
+
+    loader = Loader(store.engine, events)
+    loader.ask(Ask(0, Scope(ScopeKind.DATABASES, TableName("hive", "", "")), 0))
+    with monkeypatch.context() as patches:
+        patches.setattr(batch, "find_database", find_older)
+        loader.start(0, asks=False)
+        try:
+            until(lambda: faults(loader, "source") > 2)
+            assert isinstance(loader.fault, SourceError)
+            patches.undo()
+            until(lambda: loader.idle and loader.fault is None)
+        finally:
+            loader.stop()
+    assert loader.progress.scopes == 1
+
+
+def test_a_file_of_certificates_that_is_missing_is_waited_for(store: Store, tmp_path: Path) -> None:
+    """It may be missing while it is replaced."""
+    missing = tmp_path / "ca.pem"
+    away = Topic(
+        "127.0.0.1:1", "away", 1, {"security.protocol": "ssl", "ssl.ca.location": f"{missing}"}
+    )
+    loader = Loader(store.engine, away)
+    loader.start(0, asks=False)
+    try:
+        until(lambda: faults(loader, "publish") > WORKERS)
+        assert isinstance(loader.fault, PublishError)
+        assert "ssl.ca.location" in str(loader.fault)
+    finally:
+        loader.stop()

@@ -1,0 +1,46 @@
+"""Options of sockets by which a connection to a host that has vanished ends within seconds.
+
+Nothing is lost on the way of a statement that waits for its rows, so that without probes the system
+would take two hours to look whether the server is still there, and a quarter of an hour to give up
+what it has sent. A long statement is none of this: its server's system answers probes.
+"""
+
+import socket
+from collections.abc import Mapping
+from typing import Any, Final
+
+GONE_MS: Final = 10_000
+"""A host that confirms nothing for this long is gone."""
+PROBED_AFTER_S: Final = 10
+"""A connection on which nothing was heard for this long is probed."""
+PROBED_EVERY_S: Final = 3
+PROBES: Final = 3
+
+_LIBPQ: Final = {
+    "tcp_user_timeout": GONE_MS,
+    "keepalives": 1,
+    "keepalives_idle": PROBED_AFTER_S,
+    "keepalives_interval": PROBED_EVERY_S,
+    "keepalives_count": PROBES,
+}
+
+
+def libpq_settings(query: Mapping[str, object]) -> dict[str, int]:
+    """The settings of a connection to PostgreSQL that its URL's query doesn't set itself."""
+    return {name: value for name, value in _LIBPQ.items() if name not in query}
+
+
+def notice_lost_host(connection: Any, _: object) -> None:
+    """Sets the same options on a new connection of PyMySQL, which has no settings for them."""
+    # PyMySQL has no other name for its socket.
+    used: socket.socket = connection._sock  # noqa: SLF001
+    if used.family == socket.AF_UNIX:
+        return
+    used.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (
+        (socket.TCP_USER_TIMEOUT, GONE_MS),
+        (socket.TCP_KEEPIDLE, PROBED_AFTER_S),
+        (socket.TCP_KEEPINTVL, PROBED_EVERY_S),
+        (socket.TCP_KEEPCNT, PROBES),
+    ):
+        used.setsockopt(socket.IPPROTO_TCP, option, value)

@@ -1,0 +1,42 @@
+"""What trimming leaves in the topic."""
+
+from collections.abc import Iterable
+
+from connectors import headers, tails, topic_admin
+from connectors.headers import RecordHeaders, RecordKind
+from connectors.producer import make_producer
+from state.topic import Topic
+from state.topic.client import topic_bounds
+from tests.support.topics import new_topic
+
+LOAD = RecordHeaders(RecordKind.LOAD, 1, 0, "rows")
+
+
+def change(event: int) -> RecordHeaders:
+    return RecordHeaders(RecordKind.CHANGE, 1, event, "INSERT", b"%08d" % event)
+
+
+def write(topic: Topic, shard: int, heads: Iterable[RecordHeaders]) -> None:
+    """Records with these headers, which alone tell a connector where a shard stands."""
+    producer = make_producer(topic)
+    for head in heads:
+        producer.produce(topic.name, b"", headers=headers.write(head), partition=shard)
+    assert producer.flush(60) == 0
+
+
+def test_a_position_behind_many_records_of_loads_stays(kafka_broker: str) -> None:
+    """Without it, the next connector would publish the whole log again, or begin an epoch."""
+    topic = new_topic(kafka_broker, 3)
+    topic_admin.create(topic)
+    loads = [LOAD] * (2 * tails.WINDOW_RECORDS)
+    write(topic, 0, [change(1), change(2), *loads])
+    write(topic, 1, [*loads, change(2)])
+    write(topic, 2, loads)
+    before = tails.find(topic)
+    assert (before.epoch, before.upto) == (1, (2, 2, None))
+    ends = {shard: bounds.end for shard, bounds in topic_bounds(topic).items()}
+    cut = {shard: end - tails.WINDOW_RECORDS for shard, end in ends.items()}
+    for _ in range(2):
+        assert topic_admin.trim(topic, ends) == {**cut, 0: 1}
+        after = tails.find(topic)
+        assert (after.epoch, after.upto, after.known) == (1, (2, 2, None), before.known)
