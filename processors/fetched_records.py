@@ -3,9 +3,12 @@
 aiokafka raises where a batch is damaged or can't be inflated. That ends the consumer of all shards,
 again at each start. Here such a batch comes out as one empty record. No record of the topic is
 empty, so its shard stops following, meets the batch in the bulk replay and says what it found.
+Where a batch's length is damaged, nobody knows where the next one begins: the rest of the fetch
+is left out.
 """
 
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,10 +27,14 @@ class FetchedRecords(PartitionRecords):  # type: ignore[misc]
     def _unpack_records(self) -> Iterator[Any]:
         batches = self._records
         while batches.has_next():
-            next_offset = self.next_fetch_offset + 1
             try:
                 batch = batches.next_batch()
-                next_offset = batch.next_offset
+            except KafkaError:
+                yield self._unreadable()
+                self.next_fetch_offset += 1
+                return
+            next_offset = batch.next_offset
+            try:
                 if not batch.is_control_batch:
                     yield from self._records_of(batch)
             except KafkaError:
@@ -45,9 +52,9 @@ class FetchedRecords(PartitionRecords):  # type: ignore[misc]
 
     def _unreadable(self) -> Any:
         offset = self.next_fetch_offset
-        return ConsumerRecord(
-            self._tp.topic, self._tp.partition, offset, 0, _CREATE_TIME, None, b"", None, -1, 0, ()
-        )
+        now_ms = int(time.time() * 1_000)
+        place = self._tp.topic, self._tp.partition, offset
+        return ConsumerRecord(*place, now_ms, _CREATE_TIME, None, b"", None, -1, 0, ())
 
 
 def read_past_damage() -> None:

@@ -45,6 +45,14 @@ def test_a_damaged_batch_is_one_empty_record(codec: int) -> None:
     assert read(data) == [(0, b"a"), (1, b""), (3, b"d"), (4, b"next")]
 
 
+def test_behind_a_damaged_length_nothing_is_read() -> None:
+    """Nobody knows where the next batch begins."""
+    damaged_length = bytearray(batch(1, b"b", b"c"))
+    damaged_length[8:12] = (2).to_bytes(4)
+    data = batch(0, b"a") + bytes(damaged_length) + batch(3, b"d")
+    assert read(data) == [(0, b"a"), (1, b""), (2, b"next")]
+
+
 def test_a_batch_that_is_too_large_is_one_empty_record() -> None:
     large = batch(1, bytes(BATCH_BYTES_MAX + 1), codec=LZ4)
     data = batch(0, b"a") + large + batch(2, b"b")
