@@ -22,6 +22,9 @@ _LOCKED: Final = ("lock hold by current process", "While lock file")
 _OTHER: Final = "Column families not opened"
 _MACHINE: Final = {
     "No space left on device": "free some room on that disk and start again",
+    "Disk quota exceeded": "free some room or raise the quota, and start again",
+    "Stale file handle": "mount that file system again",
+    "Read-only file system": "mount that file system for writing",
     "File too large": "raise the limit of file sizes (ulimit -f)",
     "Permission denied": "give this user the right to read and write it",
     "Too many open files": "raise the limit of open files (ulimit -n)",
@@ -82,6 +85,14 @@ class Faults:
             if sign in text:
                 return MachineError(f"the store in {self.path} failed: {text}: {advice}")
         return self.cold(text)
+
+    def of_copying(self, error: Exception, copy: Path) -> Exception:
+        """Our error for what rocksdict raised as it copied the store: only damage says anything of
+        the store itself."""
+        text = str(error)
+        if type(error) is not Exception or text.startswith("Corruption"):
+            return self.typed(error)
+        return MachineError(f"the store in {self.path} can't be copied to {copy}: {text}")
 
 
 def set_aside(path: Path) -> Path:

@@ -126,7 +126,7 @@ class Store(ReadOnlyStore):
             try:
                 Checkpoint(database).create_checkpoint(str(path))
             except Exception as error:
-                raise self._faults.typed(error) from error
+                raise self._faults.of_copying(error, path) from error
             return self._position
 
     def flush(self) -> Position:

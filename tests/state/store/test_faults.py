@@ -189,6 +189,9 @@ def test_a_closed_store_says_so_and_can_be_opened_again(tmp_path: Path, opener: 
     [
         ("IO error: No space left on device: While appending to file", MachineError),
         ("IO error: Too many open files: While open a file", MachineError),
+        ("IO error: Disk quota exceeded: While appending to file", MachineError),
+        ("IO error: Stale file handle: While open a file", MachineError),
+        ("IO error: Read-only file system: While open a file", MachineError),
         ("something that RocksDB never said before", ColdShardError),
     ],
 )
@@ -196,6 +199,19 @@ def test_texts_of_rocksdb(text: str, kind: type[Exception]) -> None:
     error = Faults(Path("/store")).typed(Exception(text))
     assert type(error) is kind
     assert "/store" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("IO error: Operation not permitted: while link file", MachineError),
+        ("Corruption: block checksum mismatch", ColdShardError),
+    ],
+)
+def test_a_copy_that_fails_says_nothing_of_the_store(text: str, kind: type[Exception]) -> None:
+    faults = Faults(Path("/store"))
+    assert type(faults.of_copying(Exception(text), Path("/copy"))) is kind
+    assert faults.is_cold is (kind is ColdShardError)
 
 
 def test_mistakes_of_ours_dont_make_a_shard_cold(tmp_path: Path, opener: Opener) -> None:
