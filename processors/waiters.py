@@ -1,10 +1,14 @@
 """Waits for a shard to be complete up to an event."""
 
 import asyncio
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
+from typing import Final
 
 from state.store import Position
+
+GONE_MAX: Final = 1_000
+"""So many of those who waited in vain are kept before they are dropped."""
 
 
 class Waiters:
@@ -13,6 +17,8 @@ class Waiters:
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, int, asyncio.Future[bool]]] = []
         self._numbers = count()
+        self._gone_count = 0
+        """About how many wait no more, but haven't been dropped."""
 
     async def complete_up_to(
         self, position: Position, epoch: int, event: int, timeout_s: float
@@ -28,6 +34,9 @@ class Waiters:
                 return await future
         except TimeoutError:
             return False
+        finally:
+            if future.cancelled():
+                self._note_gone()
 
     def wake(self, position: Position) -> None:
         """Wakes the readers for whom the shard is complete now."""
@@ -36,3 +45,11 @@ class Waiters:
             epoch, _, _, future = heappop(heap)
             if not future.done():
                 future.set_result(epoch == position.epoch)
+
+    def _note_gone(self) -> None:
+        """Drops those who wait no more: a shard that commits nothing wakes nobody."""
+        self._gone_count += 1
+        if self._gone_count > max(GONE_MAX, len(self._heap) // 2):
+            self._heap = [waiter for waiter in self._heap if not waiter[3].done()]
+            heapify(self._heap)
+            self._gone_count = 0
