@@ -22,6 +22,8 @@ from state.store.families import SHARD_FAMILIES
 PIECE_BYTES: Final = 1 << 20
 # Files that no manifest names may belong to an image that is being made.
 YOUNG_S: Final = 3600.0
+HASHES_MAX: Final = 100_000
+"""The most hashes of files that are kept, of all shards."""
 _LEFT_OUT: Final = ("LOCK", "LOG")
 
 Fits = Callable[[Position], bool]
@@ -208,9 +210,13 @@ class Images:
         stat = path.stat()
         # A checkpoint links files that never change, so a file is hashed once.
         key = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-        hash_ = self._hashes.get(key) if path.suffix == ".sst" else None
+        hash_ = self._hashes.get(key)
         if hash_ is None:
-            hash_ = self._hashes[key] = _hash(path)
+            hash_ = _hash(path)
+            if path.suffix == ".sst":
+                if len(self._hashes) >= HASHES_MAX:
+                    self._hashes.clear()
+                self._hashes[key] = hash_
         return File(path.name, stat.st_size, hash_)
 
     def _folder(self, identity: Identity, name: str) -> str:
