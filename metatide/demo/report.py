@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from types import MappingProxyType
 
 import click
-from rich.console import Console
 from rich.live import Live
+
+from metatide.consoles import PlainConsole
 
 INTERVAL_S = 1.0
 
@@ -51,7 +52,7 @@ def reporting(
     what: str, count: Callable[[], int], beside: Counts = MappingProxyType({})
 ) -> Iterator[None]:
     """Prints the rate to stdout every second, and once more at the end."""
-    report, console, ended = Report(what, count, beside), Console(), threading.Event()
+    report, console, ended = Report(what, count, beside), PlainConsole(), threading.Event()
     if console.is_terminal:
         with Live(get_renderable=report.line, console=console, refresh_per_second=1):
             yield

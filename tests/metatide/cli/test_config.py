@@ -51,6 +51,11 @@ def test_on_a_terminal_it_is_a_table_unless_json_is_asked_for() -> None:
     assert json.loads(on_a_terminal("config", "show", "--json"))["workers"]["value"] == 1
 
 
+def test_an_address_in_brackets_is_shown_as_it_is() -> None:
+    table = on_a_terminal("config", "show", "--server", "http://[fd00::1]:8080")
+    assert '"http://[fd00::1]:8080"' in table
+
+
 def test_a_wrong_value_is_one_line_and_status_two() -> None:
     command = [sys.executable, "-m", "metatide", "config", "show", "--workers", "many"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
