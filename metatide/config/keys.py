@@ -11,7 +11,7 @@ import msgspec
 
 from metatide.config.schema import Config
 from metatide.config.section import Section
-from metatide.config.values import Secret
+from metatide.config.values import ClassPath, Location, Secret, resolved
 
 PREFIX = "METATIDE_"
 FILE_SUFFIX = "_file"
@@ -53,7 +53,9 @@ class Key:
         def custom(kind: Any, given: object) -> object:
             if not isinstance(given, str):
                 raise ValueError(f"expected a text, got {given!r}")
-            return base / Path(given).expanduser() if kind is Path else kind(given)
+            if issubclass(kind, Location | ClassPath):
+                return kind.within(given, base)
+            return resolved(given, base) if kind is Path else kind(given)
 
         strict = not (text and self.plain_type in (int, bool))
         try:

@@ -91,6 +91,35 @@ def test_paths_in_the_file_are_relative_to_it() -> None:
     assert load({"data_dir": "data"}, environ={}).config.data_dir == Path.cwd() / "data"
 
 
+def test_paths_among_urls_and_jars_are_relative_to_the_file_too() -> None:
+    folder = Path.cwd() / "etc"
+    folder.mkdir()
+    (folder / "metatide.toml").write_text(
+        '[images]\nurl = "images"\n[thrift]\nhive_classpath = "lib/*:/opt/a.jar::~/b.jar"\n'
+        'jwt_keys = "keys.json"\nport = 9083\nhttp_port = 9084\n'
+        'tls_certificate = "c"\ntls_key = "k"\n'
+    )
+    config = load(file=folder / "metatide.toml", environ={}).config
+    assert config.images.url == str(folder / "images")
+    assert config.thrift.jwt_keys == str(folder / "keys.json")
+    home = Path("~").expanduser()
+    assert config.thrift.hive_classpath == f"{folder}/lib/*:/opt/a.jar::{home}/b.jar"
+
+
+@pytest.mark.parametrize(
+    ("url", "location"),
+    [
+        ("images", "{cwd}/images"),
+        ("s3://bucket/images", "s3://bucket/images"),
+        ("file:/srv/images", "file:/srv/images"),
+        ("simplecache::s3://b/i", "simplecache::s3://b/i"),
+    ],
+)
+def test_a_place_of_images_is_a_url_or_a_path(url: str, location: str) -> None:
+    images = load({"images.url": url}, environ={}).config.images
+    assert images.url == location.format(cwd=Path.cwd())
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
