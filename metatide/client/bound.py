@@ -4,7 +4,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import httpx
@@ -18,7 +18,7 @@ from metatide.client.snapshot import Snapshot
 class Settings:
     """Addresses, credentials and time-outs of the connection to the server."""
 
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     timeout_s: float = 60.0
     retry_s: float = 10.0
     """For how long a read is repeated that the server can't answer yet, or while it doesn't

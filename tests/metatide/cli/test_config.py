@@ -38,7 +38,15 @@ def test_secrets_within_urls_are_masked(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("METATIDE_DATABASE_URL", "postgresql://h/m?password=tide&sslpassword=tide")
     monkeypatch.setenv("METATIDE_IMAGES_URL", "s3://AKID:tide@bucket/images")
     monkeypatch.setenv("METATIDE_CLIENT_SERVER", "http://me:tide@host:80")
+    issuer = "kafka.sasl_oauthbearer_token_endpoint_url"
+    for name, text in (
+        *(("security_protocol", "sasl_ssl"), ("sasl_mechanism", "OAUTHBEARER")),
+        ("sasl_oauthbearer_token_endpoint_url", "https://me:tide@issuer/token"),
+        *(("sasl_oauthbearer_client_id", "me"), ("sasl_oauthbearer_client_secret", "tide")),
+    ):
+        monkeypatch.setenv(f"METATIDE_KAFKA_{name.upper()}", text)
     shown = json.loads(CliRunner().invoke(root, ["config", "show"]).stdout)
+    assert shown[issuer]["value"] == "https://me:***@issuer/token"
     assert shown["database.url"]["value"] == "postgresql://h/m?password=***&sslpassword=***"
     assert shown["images.url"]["value"] == "s3://AKID:***@bucket/images"
     assert shown["client.server"]["value"] == "http://me:***@host:80"

@@ -186,6 +186,12 @@ async def test_a_list_of_write_ids_may_be_long(url: str, open_ids: Sequence[int]
             await awaited.table("sales.orders", need)
 
 
+def test_settings_are_shown_without_their_token() -> None:
+    shown = repr(Settings(token="tide", timeout_s=3))
+    assert "tide" not in shown
+    assert "timeout_s=3" in shown
+
+
 def test_a_long_list_is_sent_as_ever_where_no_table_is_read() -> None:
     need = Need(write_ids=f"sales.orders:9:9:{'1,' * 9000}9:")
     with httpx.Client() as client:

@@ -311,6 +311,13 @@ def test_keys_of_an_object_store_in_an_option_or_a_file_are_refused() -> None:
     assert load({"images.url": "s3://bucket/images"}, environ={}).config.images.url is not None
 
 
+def test_a_password_for_the_issuer_of_tokens_is_refused_in_a_file() -> None:
+    write("[kafka]\nsasl_oauthbearer_token_endpoint_url = 'https://me:tide@issuer/token'")
+    refused = refusal()
+    assert "belongs in the environment variable METATIDE_KAFKA_SASL_OAUTHBEARER_TOKEN" in refused
+    assert "tide@" not in refused
+
+
 def test_a_wrong_url_is_shown_without_its_secrets() -> None:
     refused = refusal({"METATIDE_DATABASE_URL": "oracle://db/x?sslmode=on&password=tide"})
     assert "oracle://db/x?sslmode=on&password=***" in refused
