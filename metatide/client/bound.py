@@ -38,7 +38,10 @@ def http_settings(url: str, settings: Settings) -> dict[str, Any]:
     """The arguments of httpx's clients."""
     verify: bool | ssl.SSLContext
     if isinstance(settings.verify, str):
-        verify = ssl.create_default_context(cafile=settings.verify)
+        try:
+            verify = ssl.create_default_context(cafile=settings.verify)
+        except OSError as error:
+            raise ValueError(f"verify: {settings.verify} can't be used: {error}") from error
     else:
         verify = settings.verify
     headers = {"User-Agent": "metatide-client"}

@@ -192,6 +192,15 @@ def test_settings_are_shown_without_their_token() -> None:
     assert "timeout_s=3" in shown
 
 
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_certificates_that_cannot_be_used_are_named(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "ca.pem"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(ValueError, match=f"^verify: {path} can't be used: "):
+        Client("https://127.0.0.1:1", Settings(verify=str(path)))
+
+
 def test_a_long_list_is_sent_as_ever_where_no_table_is_read() -> None:
     need = Need(write_ids=f"sales.orders:9:9:{'1,' * 9000}9:")
     with httpx.Client() as client:
