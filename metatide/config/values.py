@@ -14,7 +14,11 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 def resolved(text: str, base: Path) -> Path:
     """The path that a text names, relative to `base` unless it is absolute or in a home."""
-    return base / Path(text).expanduser()
+    try:
+        return base / Path(text).expanduser()
+    except RuntimeError as error:
+        home = Path(text).parts[0]
+        raise ValueError(f"there is no home folder {home}: write the whole path") from error
 
 
 class Secret(str):

@@ -91,6 +91,18 @@ def test_paths_in_the_file_are_relative_to_it() -> None:
     assert load({"data_dir": "data"}, environ={}).config.data_dir == Path.cwd() / "data"
 
 
+def test_a_home_that_does_not_exist_is_named() -> None:
+    why = "there is no home folder ~nobody-here: write the whole path"
+    assert refusal({"METATIDE_DATA_DIR": "~nobody-here/x"}).endswith(f"is wrong: {why}")
+    assert refusal(options={"images.url": "~nobody-here/x"}).endswith(f"is wrong: {why}")
+    assert refusal({"METATIDE_CONFIG": "~nobody-here/x"}).endswith(f"cannot be read: {why}")
+
+
+def test_a_working_directory_that_is_gone_is_said_in_one_line() -> None:
+    Path.cwd().rmdir()
+    assert "the working directory can't be told: No such file or directory; change" in refusal()
+
+
 def test_paths_among_urls_and_jars_are_relative_to_the_file_too() -> None:
     folder = Path.cwd() / "etc"
     folder.mkdir()
