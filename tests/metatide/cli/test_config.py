@@ -68,4 +68,7 @@ def test_a_wrong_value_is_one_line_and_status_two() -> None:
     command = [sys.executable, "-m", "metatide", "config", "show", "--workers", "many"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "metatide: --workers: the value 'many' is wrong: expected int, got str\n"
+    assert done.stderr == (
+        "metatide: --workers: the value 'many' is wrong: expected a whole number of at least 1 "
+        "and at most 64\n"
+    )

@@ -139,8 +139,13 @@ def test_a_place_of_images_is_a_url_or_a_path(url: str, location: str) -> None:
         ("workrs = 1", "there is no key workrs; the nearest is workers"),
         ("[databse]\nurl = 'x'", "there is no key databse.url; the nearest is database.url"),
         ("kafka = 1", "kafka is a table, written [kafka], not a value"),
-        ("workers = 0", "workers: the value 0 is wrong: expected int >= 1"),
-        ("workers = '2'", "workers: the value '2' is wrong: expected int, got str"),
+        ("workers = 0", "workers: the value 0 is wrong: expected a whole number of at least 1"),
+        (
+            "workers = '2'",
+            "'2' is wrong: expected a whole number of at least 1 and at most 64 without quotes",
+        ),
+        ("metastore = 'true'", "'true' is wrong: expected true or false without quotes"),
+        ("[kafka]\ntopic = 3", "kafka.topic: the value 3 is wrong: expected a text"),
         ("[kafka]\nbootstrap_servers = 'kafka'", "expected HOST:PORT"),
         ("[upstream]\nurl = 'http://h:1'", "expected thrift://HOST:PORT"),
         ("[upstream]\nurl = 'thrift://h'", "expected thrift://HOST:PORT"),
@@ -159,8 +164,16 @@ def test_a_wrong_file_is_refused_by_its_name_and_key(text: str, message: str) ->
     ("variable", "text", "message"),
     [
         ("METATIDE_KAFKA_TOPC", "x", "is not a key; the nearest is METATIDE_KAFKA_TOPIC"),
-        ("METATIDE_WORKERS", "two", "METATIDE_WORKERS: the value 'two' is wrong: expected int"),
-        ("METATIDE_HTTP_PORT", "65536", "the value '65536' is wrong: expected int <= 65535"),
+        ("METATIDE_WORKERS", "two", "METATIDE_WORKERS: the value 'two' is wrong: expected a whole"),
+        ("METATIDE_METASTORE", "yes", "the value 'yes' is wrong: expected true or false"),
+        ("METATIDE_THRIFT_PORT", "abc", "a whole number of at least 0 and at most 65535"),
+        ("METATIDE_LOG_LEVEL", "DEBUG", "is wrong: expected debug, info, warning or error"),
+        ("METATIDE_LOG_FORMAT", "xml", "the value 'xml' is wrong: expected console or json"),
+        (
+            "METATIDE_HTTP_PORT",
+            "65536",
+            "a whole number of at least 0 and at most 65535",
+        ),
     ],
 )
 def test_a_wrong_environment_is_refused(variable: str, text: str, message: str) -> None:
@@ -170,7 +183,7 @@ def test_a_wrong_environment_is_refused(variable: str, text: str, message: str) 
 @pytest.mark.parametrize(
     ("environ", "message"),
     [
-        ({"SASL_MECHANISM": "FOO"}, "the value 'FOO' is wrong: Invalid enum value"),
+        ({"SASL_MECHANISM": "FOO"}, "the value 'FOO' is wrong: expected PLAIN, SCRAM-SHA-256, "),
         ({"SASL_MECHANISM": "PLAIN"}, "set kafka.security_protocol to sasl_ssl"),
         ({"SECURITY_PROTOCOL": "sasl_ssl"}, "is sasl_ssl: set kafka.sasl_mechanism"),
         ({"SASL_USERNAME": "me"}, "kafka.sasl_username has no use without kafka.sasl_mechanism"),
