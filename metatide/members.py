@@ -1,10 +1,8 @@
 """The workers of a group, as Kafka knows them, and an HTTP client for them."""
 
 import asyncio
-import ssl
 from collections.abc import Collection, Generator, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Final
 
 import httpx
@@ -14,12 +12,14 @@ from hive.errors import InputError, MachineError
 from hive.names import TableName, default_catalog
 from metatide.config import Config
 from metatide.stack.kept_secret import workers_secret
+from metatide.worker.certificates import trusted
 from query_api.http.forward import Forwarder
 from query_api.partners import Partners, SecretFile
 from state.topic import Topic
 from state.topic.settings import REQUEST_TIMEOUT_S, reason
 
 PROOF_PATH: Final = "/healthz"
+_CA: Final = "reads.tls_ca"
 
 
 def members(topic: Topic, group: str) -> Iterator[tuple[str, str]]:
@@ -87,7 +87,7 @@ class WorkerToken(httpx.Auth):
         return asyncio.run(self._answers(url, partners))
 
     async def _answers(self, url: str, partners: Partners) -> bool:
-        forwarder = Forwarder(_trusted(self._ca) if self._ca else None, partners)
+        forwarder = Forwarder(trusted(self._ca, _CA) if self._ca else None, partners)
         try:
             return await forwarder.ask(url, PROOF_PATH) is not None
         finally:
@@ -100,7 +100,7 @@ def worker_client(config: Config, timeout_s: float) -> httpx.Client:
     return httpx.Client(
         timeout=timeout_s,
         trust_env=False,
-        verify=_trusted(ca) if ca else True,
+        verify=trusted(ca, _CA) if ca else True,
         auth=WorkerToken(config),
     )
 
@@ -122,10 +122,6 @@ def require_tables(client: httpx.Client, url: str, tables: Collection[TableName]
     }
     if absent := [str(name) for name in tables if name not in existing]:
         raise InputError(f"there is no table {' and no table '.join(absent)}")
-
-
-def _trusted(ca: Path) -> ssl.SSLContext:
-    return ssl.create_default_context(cafile=ca)
 
 
 def json_of(answer: httpx.Response) -> bytes:

@@ -8,6 +8,7 @@ from typing import Final
 from hive.errors import InputError
 from metatide.config import Config
 from metatide.config.upstream import Upstream
+from metatide.worker.certificates import trusted
 from query_api.thrift.metastore_login.jwt_file import JwtFile
 from query_api.thrift.metastore_login.password import PasswordLogin
 from query_api.thrift.upstream import Login, UpstreamSettings
@@ -74,7 +75,4 @@ def _login(upstream: Upstream, advertised_host: str | None) -> Login | None:
 def _tls(upstream: Upstream) -> ssl.SSLContext | None:
     if not upstream.tls:
         return None
-    try:
-        return ssl.create_default_context(cafile=upstream.tls_ca)
-    except OSError as error:
-        raise InputError(f"upstream.tls_ca: {upstream.tls_ca} can't be used: {error}") from error
+    return trusted(upstream.tls_ca, "upstream.tls_ca")

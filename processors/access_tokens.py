@@ -12,6 +12,7 @@ import aiohttp
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.errors import KafkaConnectionError
 
+from hive.urls import masked
 from state.topic.aws import signed_tokens
 from state.topic.settings import Security
 
@@ -50,10 +51,10 @@ class AccessTokens(AbstractTokenProvider):  # type: ignore[misc]
             except aiohttp.ClientResponseError as error:
                 # The error's own text has the request's headers, and so the secret.
                 why = f"it answers {error.status} {error.message}"
-                raise KafkaConnectionError(f"{self._url} issues no token: {why}") from None
+                raise KafkaConnectionError(f"{masked(self._url)} issues no token: {why}") from None
             except (aiohttp.ClientError, TimeoutError, ValueError, KeyError) as error:
                 why = str(error) or type(error).__name__
-                raise KafkaConnectionError(f"{self._url} issues no token: {why}") from error
+                raise KafkaConnectionError(f"{masked(self._url)} issues no token: {why}") from error
             self._token, self._until_s = token, began_s + USED_SHARE_MAX * life_s
         return self._token
 

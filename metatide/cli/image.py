@@ -53,6 +53,7 @@ def create(effective: Effective, shard: int | None) -> None:
     A running worker makes them itself, at the URL of its own configuration (images.url).
     """
     directory = _directory(effective.config)
+    numbers = _stored(directory, shard)
     topic, images, budget = _open(effective.config)
     with ExitStack() as stack:
         try:
@@ -61,7 +62,7 @@ def create(effective: Effective, shard: int | None) -> None:
             for manifest in _made_by_worker(effective.config, shard, str(error)):
                 _print(manifest)
             return
-        for number in directory.shards() if shard is None else [shard]:
+        for number in numbers:
             path, identity = directory.store(number), shard_identity(topic, number)
             with Store(path, identity, families=SHARD_FAMILIES, budget=budget) as store:
                 try:
@@ -88,8 +89,9 @@ def restore(effective: Effective, shard: int | None) -> None:
     """Replace each shard of a stopped worker's store by the newest image."""
     directory = _directory(effective.config)
     topic, images, _ = _open(effective.config)
+    numbers = _imaged(topic, images, shard)
     with directory.owned(), TopicReader(topic) as reader:
-        for number in _shards(topic, shard):
+        for number in numbers:
             identity, new = shard_identity(topic, number), directory.new(number)
             fits = partial(has_records_of, reader, number)
             manifest = images.restore_newest(identity, new, fits=fits)
@@ -192,6 +194,34 @@ def _open(config: Config) -> tuple[Topic, Images, MemoryBudget]:
 
 def _directory(config: Config) -> WorkerDirectory:
     return WorkerDirectory(worker_path(open_data_folder(config), config.worker.name))
+
+
+def _stored(directory: WorkerDirectory, shard: int | None) -> list[int]:
+    """The shards of a worker's stores, or one of them. Without such a store, an empty one would be
+    made, of which an image would be the newest.
+    """
+    numbers = [number for number in directory.shards() if shard in (None, number)]
+    if not numbers:
+        which = "" if shard is None else f" of shard {shard}"
+        raise InputError(
+            f"worker {directory.path.name} has no store{which} in {directory.path.parent}: "
+            "name one that has (--worker-name, --shard); metatide status shows them"
+        )
+    return numbers
+
+
+def _imaged(topic: Topic, images: Images, shard: int | None) -> list[int]:
+    """The shards that have an image, or one of them."""
+    numbers = [
+        number for number in _shards(topic, shard) if any(images.of(shard_identity(topic, number)))
+    ]
+    if not numbers:
+        which = "" if shard is None else f"'s shard {shard}"
+        raise InputError(
+            f"there is no image of topic {topic.name}{which}: make one (metatide image create), "
+            "or name the place that has them (--images)"
+        )
+    return numbers
 
 
 def _shards(topic: Topic, shard: int | None) -> Iterator[int]:

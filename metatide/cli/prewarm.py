@@ -7,7 +7,6 @@ from typing import Protocol
 
 import click
 from rich import filesize
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -23,6 +22,7 @@ from hive.table_lists import TableLists, check_patterns
 from metatide import logs
 from metatide.config import Config, Effective, configured
 from metatide.config.schema import Log
+from metatide.consoles import PlainConsole
 from metatide.demo.report import reporting
 from metatide.garbage_collection import collect_seldom
 from metatide.spark.progress import ticking
@@ -174,7 +174,7 @@ class _Counts(Protocol):
 @contextmanager
 def _showing(counts: _Counts, planned: list[Planned]) -> Iterator[None]:
     """Shows progress bars on a terminal, JSON lines if piped."""
-    console = Console()
+    console = PlainConsole()
     if not console.is_terminal:
         beside = {"loads": lambda: counts.scopes, "bytes": lambda: counts.bytes}
         with reporting("partitions", lambda: counts.partitions, beside):

@@ -15,6 +15,7 @@ from metatide.config import Config, Effective, configured
 from metatide.config.values import Url
 from metatide.stack.running import missing
 from metatide.stack.state import StateFile
+from metatide.worker.certificates import trusted
 from query_api.requirement import AGE_MS_MAX, WAIT_MS_MAX
 
 _CONSISTENCIES = ("any", "at_least", "write_ids", "within", "latest")
@@ -136,13 +137,13 @@ def _check(need: Need) -> None:
 
 
 def _settings(config: Config) -> Settings:
-    token, trusted = config.client.token, config.reads.tls_ca
+    token, ca = config.client.token, config.reads.tls_ca
     if token is not None and not (token.isascii() and token.isprintable()):
         raise InputError("client.token contains invalid characters: correct it")
-    if trusted is not None and not trusted.is_file():
-        raise InputError(f"reads.tls_ca: no such file: {trusted}")
+    if ca is not None:
+        trusted(ca, "reads.tls_ca")
     # A person sees the error at once, and decides what to do.
-    return Settings(token, retry_s=0, verify=str(trusted) if trusted else True)
+    return Settings(token, retry_s=0, verify=str(ca) if ca else True)
 
 
 def _wrong_token(url: Url, config: Config) -> str:

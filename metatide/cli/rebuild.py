@@ -6,7 +6,6 @@ from contextlib import contextmanager
 
 import click
 import orjson
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
@@ -14,6 +13,7 @@ from hive.errors import InputError
 from metatide import logs
 from metatide.config import Config, Effective, configured
 from metatide.config.schema import Log
+from metatide.consoles import PlainConsole
 from metatide.data_folder import open_data_folder
 from metatide.spark.progress import showing_tasks
 from metatide.stack.machine import MIB
@@ -113,7 +113,7 @@ def _bars(shards: int) -> Iterator[Callable[[Progress], None]]:
     terminal.
     """
     columns = (BarColumn(), TaskProgressColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Bars(*columns, console=PlainConsole(stderr=True), transient=True) as bars:
         if not bars.console.is_terminal:
             bars.stop()
         task = bars.add_task("", total=None)

@@ -48,5 +48,5 @@ def command(effective: Effective, out: Path, parquet: str | None) -> None:
         loaded = facts(spark, topic, bounds, config.state.memory_mib * MIB)
         answers = ask(spark, loaded, parquet or f"file://{out.absolute()}")
     path = out / "report.html"
-    path.write_text(page(topic.name, time.time(), answers))
+    path.write_text(page(topic.name, time.time(), answers), encoding="utf-8")
     click.echo(path)

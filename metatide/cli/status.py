@@ -10,10 +10,10 @@ import msgspec
 import orjson
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from hive.errors import MachineError
 from metatide.config import Config, Effective, configured
+from metatide.consoles import PlainConsole
 from metatide.health import ConnectorHealth, Health, Level, combined, hear_once, judge
 from metatide.health.thresholds import thresholds, worst
 from metatide.members import json_of, members, scheme, worker_client
@@ -57,7 +57,7 @@ def command(effective: Effective, group: str | None, content: bool, as_json: boo
         ]
     health = _health(config, topic, workers)
     health = _with_workers(health, name, workers)
-    console = Console()
+    console = PlainConsole()
     if as_json or not console.is_terminal:
         report = {"group": name, "health": msgspec.to_builtins(health), "workers": workers}
         click.echo(orjson.dumps(report, option=orjson.OPT_INDENT_2))
@@ -101,13 +101,13 @@ def _with_workers(health: Health, group: str, workers: Sequence[dict[str, Any]])
 def _show_health(console: Console, health: Health) -> None:
     style = _STYLES[health.level]
     for problem in health.problems:
-        console.print(problem, style=style, markup=False)
+        console.print(problem, style=style)
     if not health.problems and health.event is not None:
         console.print(f"all is well at event {health.event}", style=style)
     names = ("connector", "machine", "address", "position", "quiet s", "leads", "loads", "fault")
     table = Table(*names, box=None, pad_edge=False, header_style="bold")
     for connector in health.connectors:
-        table.add_row(*map(Text, _cells(connector)), style=_STYLES[connector.level])
+        table.add_row(*_cells(connector), style=_STYLES[connector.level])
     console.print(table)
 
 

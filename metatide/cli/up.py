@@ -1,9 +1,9 @@
 """`metatide up`: runs everything on this machine."""
 
 import click
-from rich.console import Console
 
 from metatide.config import Effective, configured
+from metatide.consoles import PlainConsole
 from metatide.stack import up
 
 
@@ -28,5 +28,5 @@ def command(effective: Effective) -> None:
     --thrift-port. With --secure, clients log in there by tickets of Kerberos, whose key
     distribution centre is started, too. A process that dies is restarted.
     """
-    console = Console(highlight=False, soft_wrap=True)
-    up.run(effective, lambda text: console.print(text, markup=False))
+    console = PlainConsole(highlight=False, soft_wrap=True)
+    up.run(effective, console.print)

@@ -4,7 +4,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import httpx
@@ -18,7 +18,7 @@ from metatide.client.snapshot import Snapshot
 class Settings:
     """Addresses, credentials and time-outs of the connection to the server."""
 
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     timeout_s: float = 60.0
     retry_s: float = 10.0
     """For how long a read is repeated that the server can't answer yet, or while it doesn't
@@ -38,7 +38,10 @@ def http_settings(url: str, settings: Settings) -> dict[str, Any]:
     """The arguments of httpx's clients."""
     verify: bool | ssl.SSLContext
     if isinstance(settings.verify, str):
-        verify = ssl.create_default_context(cafile=settings.verify)
+        try:
+            verify = ssl.create_default_context(cafile=settings.verify)
+        except OSError as error:
+            raise ValueError(f"verify: {settings.verify} can't be used: {error}") from error
     else:
         verify = settings.verify
     headers = {"User-Agent": "metatide-client"}

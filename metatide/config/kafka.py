@@ -9,7 +9,7 @@ import msgspec
 from hive.errors import InputError
 from metatide.config.properties import Properties
 from metatide.config.section import Section, key
-from metatide.config.values import Extensions, OwnPrincipal, Secret, Servers
+from metatide.config.values import Extensions, HttpUrl, OwnPrincipal, Secret, Servers
 
 _WORDS: Final = ("security_", "sasl_", "ssl_", "https_")
 _OF_PASSWORD: Final = ("sasl_username", "sasl_password")
@@ -72,7 +72,7 @@ class Kafka(Section, frozen=True):
         key("The keytab with its keys; tickets are renewed by it when they end."),
     ] = None
     sasl_oauthbearer_token_endpoint_url: Annotated[
-        str | None,
+        HttpUrl | None,
         key("Where tokens are issued, by OIDC's client credentials, for `OAUTHBEARER`."),
     ] = None
     sasl_oauthbearer_client_id: Annotated[str | None, key("The client's id there.")] = None

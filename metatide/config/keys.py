@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from metatide.config.schema import Config
 from metatide.config.section import Section
-from metatide.config.values import Secret
+from metatide.config.values import ClassPath, Location, Secret, resolved
 
 PREFIX = "METATIDE_"
 FILE_SUFFIX = "_file"
@@ -36,6 +36,8 @@ class Key:
     def plain_type(self) -> Any:
         """The type without `None` and bounds."""
         hint = _bare(self.type)
+        if get_origin(hint) is Literal:
+            return hint
         plain = [arg for arg in get_args(hint) if arg is not NoneType]
         return _bare(plain[0]) if plain else hint
 
@@ -53,13 +55,39 @@ class Key:
         def custom(kind: Any, given: object) -> object:
             if not isinstance(given, str):
                 raise ValueError(f"expected a text, got {given!r}")
-            return base / Path(given).expanduser() if kind is Path else kind(given)
+            if issubclass(kind, Location | ClassPath):
+                return kind.within(given, base)
+            return resolved(given, base) if kind is Path else kind(given)
 
         strict = not (text and self.plain_type in (int, bool))
         try:
             return msgspec.convert(value, self.type, strict=strict, dec_hook=custom)
         except msgspec.ValidationError as error:
-            raise ValueError(str(error).replace("`", "").replace("Expected", "expected")) from error
+            expected = self._expected
+            if expected is None:
+                raise ValueError(str(error)) from error
+            is_quoted = not text and isinstance(value, str) and self.plain_type in (int, bool)
+            quotes = " without quotes" if is_quoted else ""
+            raise ValueError(f"expected {expected}{quotes}") from error
+
+    @property
+    def _expected(self) -> str | None:
+        """The values that there are, in words; None if the type has errors of its own."""
+        plain = self.plain_type
+        if get_origin(plain) is Literal:
+            *others, last = get_args(plain)
+            return f"{', '.join(others)} or {last}"
+        return {bool: "true or false", int: self._bounded_number, str: "a text"}.get(plain)
+
+    @property
+    def _bounded_number(self) -> str:
+        # Bounds of a number that may be left out are its own.
+        hints = self.type, *get_args(_bare(self.type))
+        metas = [meta for hint in hints for meta in getattr(hint, "__metadata__", ())]
+        least = [f"at least {meta.ge}" for meta in metas if meta.ge is not None]
+        most = [f"at most {meta.le}" for meta in metas if meta.le is not None]
+        bounds = least + most
+        return f"a whole number{' of ' if bounds else ''}{' and '.join(bounds)}"
 
 
 def _bare(hint: Any) -> Any:

@@ -14,7 +14,7 @@ from hive.urls import masked
 from metatide.config.keys import FILE_SUFFIX, KEYS, PREFIX, Key, build, nearest
 from metatide.config.properties import Properties
 from metatide.config.schema import Config
-from metatide.config.values import Url
+from metatide.config.values import Url, resolved
 
 FILE_NAME = "metatide.toml"
 FILE_VARIABLE = "METATIDE_CONFIG"
@@ -89,11 +89,23 @@ def forget_secrets(environ: MutableMapping[str, str] = os.environ) -> None:
 
 
 def _find(file: Path | None, environ: Mapping[str, str]) -> Path | None:
-    named = file or environ.get(FILE_VARIABLE)
-    if named:
-        return Path.cwd() / Path(named).expanduser()
-    path = Path.cwd() / FILE_NAME
-    return path if path.exists() else None
+    folder, named = _working_folder(), file or environ.get(FILE_VARIABLE)
+    if not named:
+        path = folder / FILE_NAME
+        return path if path.exists() else None
+    try:
+        return resolved(str(named), folder)
+    except ValueError as error:
+        raise InputError(f"{named} cannot be read: {error}") from error
+
+
+def _working_folder() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise InputError(
+            f"the working directory can't be told: {error.strerror}; change to another"
+        ) from error
 
 
 def _from_file(path: Path) -> Iterator[Setting]:
@@ -151,7 +163,7 @@ def _setting(
     key: Key, value: object, where: str, origin: str, *, base: Path | None = None, text: bool = True
 ) -> Setting:
     try:
-        converted = key.convert(value, base or Path.cwd(), text=text)
+        converted = key.convert(value, base or _working_folder(), text=text)
     except ValueError as error:
         # A property that is refused may be a secret.
         hidden = key.secret or key.plain_type is Properties or _MAY_HIDE.search(str(value))

@@ -22,6 +22,7 @@ from metatide.config.values import (
     DatabaseUrl,
     HostNames,
     HttpUrl,
+    Location,
     Secret,
     Url,
     with_parameters,
@@ -281,7 +282,7 @@ class Images(Section, frozen=True):
     """Copies of the shards, from which a worker without stores starts."""
 
     url: Annotated[
-        Url | None,
+        Location | None,
         key("A directory, or an fsspec URL of an object store.", option="--images"),
     ] = None
     every_s: Annotated[

@@ -8,6 +8,7 @@ import msgspec
 from hive.errors import InputError
 from metatide.config.section import Section, key
 from metatide.config.values import (
+    ClassPath,
     FunctionName,
     GuardedPatterns,
     KeysLocation,
@@ -90,7 +91,7 @@ class Thrift(Section, frozen=True):
         ),
     ] = False
     hive_classpath: Annotated[
-        str | None,
+        ClassPath | None,
         key(
             "The class path of Hive's jars, as `/opt/hive/lib/*:/opt/hadoop/client/*`: with them a "
             "Java process beside the worker reads the expressions that Hive sends serialized. "

@@ -2,12 +2,23 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final, Self
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from hive.urls import MASK, masked
 
 _SPACE: Final = re.compile(r"\s")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def resolved(text: str, base: Path) -> Path:
+    """The path that a text names, relative to `base` unless it is absolute or in a home."""
+    try:
+        return base / Path(text).expanduser()
+    except RuntimeError as error:
+        home = Path(text).parts[0]
+        raise ValueError(f"there is no home folder {home}: write the whole path") from error
 
 
 class Secret(str):
@@ -40,6 +51,28 @@ class Url(str):
     @property
     def has_secret(self) -> bool:
         return self.masked != self
+
+
+class Location(Url):
+    """A URL, or a path that is relative to where it is written."""
+
+    __slots__ = ()
+
+    @classmethod
+    def within(cls, text: str, base: Path) -> Self:
+        """The location that a text in `base` names."""
+        return cls(text if not text or _SCHEME.match(text) else str(resolved(text, base)))
+
+
+class ClassPath(str):
+    """Jars and folders of Java, separated by colons, each relative to where it is written."""
+
+    __slots__ = ()
+
+    @classmethod
+    def within(cls, text: str, base: Path) -> Self:
+        """The class path that a text in `base` names."""
+        return cls(":".join(entry and str(resolved(entry, base)) for entry in text.split(":")))
 
 
 class _CheckedUrl(Url):
@@ -130,7 +163,7 @@ class ThriftUrls(str):
         return tuple(ThriftUrl(url).address for url in self.split(","))
 
 
-class KeysLocation(Url):
+class KeysLocation(Location):
     """A URL of HTTPS, or the path of a file."""
 
     __slots__ = ()

@@ -1,6 +1,7 @@
 """Reports the rate of a run: on a terminal as a line that is updated, in a pipe as JSON lines."""
 
 import json
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -8,8 +9,9 @@ from contextlib import contextmanager
 from types import MappingProxyType
 
 import click
-from rich.console import Console
 from rich.live import Live
+
+from metatide.consoles import PlainConsole
 
 INTERVAL_S = 1.0
 
@@ -50,16 +52,25 @@ class Report:
 def reporting(
     what: str, count: Callable[[], int], beside: Counts = MappingProxyType({})
 ) -> Iterator[None]:
-    """Prints the rate to stdout every second, and once more at the end."""
-    report, console, ended = Report(what, count, beside), Console(), threading.Event()
+    """Prints the rate to stdout every second, and once more at the end. Raises OSError if it can't
+    be printed, and interrupts the main thread then.
+    """
+    report, console, ended = Report(what, count, beside), PlainConsole(), threading.Event()
     if console.is_terminal:
         with Live(get_renderable=report.line, console=console, refresh_per_second=1):
             yield
         return
 
+    faults: list[OSError] = []
+
     def show() -> None:
-        while not ended.wait(INTERVAL_S):
-            click.echo(json.dumps(report.look()))
+        try:
+            while not ended.wait(INTERVAL_S):
+                click.echo(json.dumps(report.look()))
+        except OSError as fault:
+            faults.append(fault)
+            # A run may have no end of its own: where nobody reads, it ends as by Ctrl-C.
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()
@@ -68,4 +79,6 @@ def reporting(
     finally:
         ended.set()
         thread.join()
+        if faults:
+            raise faults[0]
         click.echo(json.dumps(report.look()))

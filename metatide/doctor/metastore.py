@@ -22,7 +22,11 @@ _CATALOG = "metastore.catalog.default"
 _HOOKS = ("metastore.pre.event.listeners", "metastore.filter.hook")
 _NO_HOOKS = ("org.apache.hadoop.hive.metastore.DefaultMetaStoreFilterHookImpl",)
 _GIVE_UPSTREAM = "give --upstream thrift://HOST:PORT"
-_SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+_UNITS = (
+    *(("d", "day", 86400.0), ("h", "hour", 3600.0), ("m", "min", 60.0), ("s", "sec", 1.0)),
+    *(("ms", "msec", 1e-3), ("us", "usec", 1e-6), ("ns", "nsec", 1e-9)),
+)
+"""Hive's units of time: each by its short name, how its long ones begin, and its seconds."""
 
 
 def one_transaction(target: Target) -> Finding:
@@ -119,17 +123,24 @@ def stripping(target: Target) -> Finding:
 
 def retention(target: Target) -> Finding:
     text = _setting(target, RETENTION)
-    match = re.fullmatch(r"(\d+)\s*([dhms])[a-z]*", text.strip())
-    # A number without a unit counts as seconds; a time in milliseconds is too short to count.
-    seconds = int(match[1]) * _SECONDS[match[2]] if match and "ms" not in text else 0
-    if text.strip().isdigit():
-        seconds = int(text)
-    if seconds < RETENTION_S_MIN:
+    if _seconds(text) < RETENTION_S_MIN:
         return failed(
             f"{RETENTION} is {text!r}: a connector that is down for longer misses events",
             "set it to 7d and restart the metastores",
         )
     return ok(f"events are kept for {text}")
+
+
+def _seconds(text: str) -> float:
+    """A time as Hive reads it; 0 if it is none. A number without a unit counts as seconds."""
+    match = re.fullmatch(r"([0-9]+)\s*([a-z]*)", text.strip().lower())
+    if match is None:
+        return 0
+    number, unit = int(match[1]), match[2] or "s"
+    for short, long, seconds in _UNITS:
+        if unit == short or unit.startswith(long):
+            return number * seconds
+    return 0
 
 
 def authorization(target: Target) -> Finding:

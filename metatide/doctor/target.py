@@ -54,7 +54,8 @@ def find_target(config: Config) -> Target:
     directory.
     """
     whole = completed(config)
-    classpath, java = config.thrift.hive_classpath, config.thrift.hive_java
+    classpath: str | None = config.thrift.hive_classpath
+    java = config.thrift.hive_java
     if classpath is None and runs_metastore(config):
         classpath, java = own_classes()
     return Target(

@@ -14,7 +14,8 @@ from metatide.doctor import upstream
 from metatide.doctor.database import snapshot
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
-from metatide.worker.logins import directories, require_jwt, trusted
+from metatide.worker.certificates import trusted
+from metatide.worker.logins import directories, require_jwt
 from query_api.thrift.link import shown
 from query_api.thrift.sasl.password_function import load_function
 from query_api.thrift.sasl.relayed_tokens import RelayedTokens

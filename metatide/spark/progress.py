@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from metatide.consoles import PlainConsole
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -41,7 +42,7 @@ def ticking(every_s: float) -> Iterator[Callable[[Show], None]]:
 @contextmanager
 def showing_tasks(context: "SparkContext", tasks: int) -> Iterator[None]:
     """A progress bar over the tasks of the running jobs; nothing without a terminal."""
-    console = Console(stderr=True)
+    console = PlainConsole(stderr=True)
     if not console.is_terminal:
         yield
         return

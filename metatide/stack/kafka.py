@@ -1,6 +1,7 @@
 """A Kafka broker in one process, without ZooKeeper, from its Maven artifacts."""
 
 import contextlib
+import json
 import os
 import socket
 import uuid
@@ -65,6 +66,12 @@ class Kafka(Service):
     stop_timeout_s = 30.0
 
     def __init__(self, folder: Path, ports: Ports) -> None:
+        # Kafka takes a comma for the end of a folder's name, and there is no way to escape it.
+        if "," in str(folder):
+            raise InputError(
+                f"Kafka can't keep its data in {folder}: its name has a comma; choose another "
+                "(--data-dir), or name your own brokers (--kafka)"
+            )
         self._folder = folder
         self._port = ports.take("kafka")
         self._controller_port = ports.take("kafka-controller")
@@ -151,5 +158,12 @@ class Kafka(Service):
             "broker.heartbeat.interval.ms": 500,
             "num.recovery.threads.per.data.dir": os.cpu_count() or 1,
         }
-        path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        lines = (f"{key}={_escaped(str(value))}\n" for key, value in settings.items())
+        path.write_text("".join(lines), encoding="ascii")
         return path
+
+
+def _escaped(text: str) -> str:
+    """A value as Java reads it from a file of properties, which it takes for Latin-1."""
+    # JSON's escapes of backslashes and of what isn't ASCII are those of such a file.
+    return json.dumps(text)[1:-1]

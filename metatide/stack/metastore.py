@@ -177,14 +177,15 @@ class Metastore(Service):
         (self._folder / "log4j2.properties").write_text(_LOGGING)
         site = self._folder / "metastore-site.xml"
         site.touch(mode=0o600)
-        site.write_text(_xml(self._properties(url)))
+        site.write_text(_xml(self._properties(url)), encoding="utf-8")
         opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED]
         kerberos, classes = self._settings.kerberos, self._release.class_path()
         options: tuple[str, ...] = ()
         if kerberos is not None:
             options = kerberos.java_options
             classes = f"{java_kerberos.classes()}:{classes}"
-            (self._folder / "core-site.xml").write_text(_xml(kerberos.core_site))
+            core_site = self._folder / "core-site.xml"
+            core_site.write_text(_xml(kerberos.core_site), encoding="utf-8")
         java = self._release.java()
         argv = (
             str(java),

@@ -6,6 +6,9 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.status import Status
+from rich.text import Text
+
+from metatide.consoles import PlainConsole
 
 PATIENCE_S = 2.0
 
@@ -22,12 +25,12 @@ class Progress:
     def update(self, detail: str) -> None:
         with self._lock:
             if self._status is not None:
-                self._status.update(f"{self._text}: {detail}")
+                self._status.update(Text(f"{self._text}: {detail}"))
 
     def show(self) -> None:
         with self._lock:
             if self._console.is_terminal:
-                self._status = Status(self._text, console=self._console)
+                self._status = Status(Text(self._text), console=self._console)
                 self._status.start()
             else:
                 self._console.print(f"metatide: {self._text}", highlight=False, soft_wrap=True)
@@ -41,7 +44,7 @@ class Progress:
 @contextmanager
 def progress(text: str) -> Iterator[Progress]:
     """Shows `text` on stderr if the block takes more than two seconds."""
-    shown = Progress(text, Console(stderr=True))
+    shown = Progress(text, PlainConsole(stderr=True))
     timer = threading.Timer(PATIENCE_S, shown.show)
     timer.daemon = True
     timer.start()

@@ -5,7 +5,7 @@ import contextlib
 import signal
 import subprocess
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -111,7 +111,8 @@ class _Keeper:
             began = time.monotonic()
             self._enter("starting")
             try:
-                how = await self._live(began)
+                with _faults_of_machine(self.service.name):
+                    how = await self._live(began)
             except MetatideError as error:
                 if not self.answered.is_set():
                     raise
@@ -205,6 +206,15 @@ class _Keeper:
     def _enter(self, phase: Phase) -> None:
         self.state.phase = phase
         self._supervisor.changed()
+
+
+@contextlib.contextmanager
+def _faults_of_machine(name: str) -> Iterator[None]:
+    """Tells of a file or a program that can't be used by an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        raise MachineError(f"{name} can't be run: {error}") from error
 
 
 def _how_it_ended(process: subprocess.Popen[bytes]) -> str:

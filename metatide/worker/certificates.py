@@ -1,6 +1,7 @@
-"""The certificates of a worker's servers."""
+"""The certificates of servers: a worker's own, and those that count."""
 
 import ssl
+from pathlib import Path
 
 from hive.errors import InputError
 from metatide.config.schema import Reads
@@ -23,3 +24,11 @@ def server_tls(name: str, section: Reads | Thrift) -> ssl.SSLContext | None:
             f"{name}.tls_certificate {certificate} and {name}.tls_key {key} can't be used: {error}"
         ) from error
     return context
+
+
+def trusted(ca: Path | None, name: str) -> ssl.SSLContext:
+    """Whose certificates count, as the key of this name says. Raises InputError."""
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except OSError as error:
+        raise InputError(f"{name}: {ca} can't be used: {error}") from error

@@ -2,7 +2,6 @@
 
 import importlib.util
 import socket
-import ssl
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from hive.errors import InputError
 from metatide.config.thrift import Thrift
 from metatide.config.values import KeysLocation
 from metatide.metastores import require_gssapi
+from metatide.worker.certificates import trusted
 from query_api.thrift.http_transport import basic
 from query_api.thrift.http_transport.scheme import Scheme
 from query_api.thrift.http_transport.settings import HttpSettings
@@ -121,11 +121,3 @@ def _kerberos(thrift: Thrift, host: str) -> Mechanism:
         least=Protection[thrift.kerberos_protection.upper()],
         message_bytes_max=thrift.message_mib_max * MIB,
     )
-
-
-def trusted(ca: Path | None, name: str) -> ssl.SSLContext:
-    """Whose certificates count, as the key of this name says. Raises InputError."""
-    try:
-        return ssl.create_default_context(cafile=ca)
-    except OSError as error:
-        raise InputError(f"{name}: {ca} can't be used: {error}") from error

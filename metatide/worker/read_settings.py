@@ -14,7 +14,7 @@ from metatide.config import Config
 from metatide.doctor import Status, find_target
 from metatide.doctor.metastore import listener
 from metatide.doctor.target import needs_workers_secret
-from metatide.worker.certificates import server_tls
+from metatide.worker.certificates import server_tls, trusted
 from query_api.database import Primary
 from query_api.http import Settings, Tls
 from query_api.http.access import OPEN, FileTokens, Tokens
@@ -111,10 +111,7 @@ def tls(config: Config) -> Tls | None:
 def _trusted(config: Config) -> ssl.SSLContext | None:
     if config.reads.tls_ca is None:
         return None
-    try:
-        return ssl.create_default_context(cafile=config.reads.tls_ca)
-    except OSError as error:
-        raise InputError(f"reads.tls_ca: {config.reads.tls_ca} can't be used: {error}") from error
+    return trusted(config.reads.tls_ca, "reads.tls_ca")
 
 
 def _refuse_release(primary: Primary) -> None:

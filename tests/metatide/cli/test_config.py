@@ -38,7 +38,15 @@ def test_secrets_within_urls_are_masked(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("METATIDE_DATABASE_URL", "postgresql://h/m?password=tide&sslpassword=tide")
     monkeypatch.setenv("METATIDE_IMAGES_URL", "s3://AKID:tide@bucket/images")
     monkeypatch.setenv("METATIDE_CLIENT_SERVER", "http://me:tide@host:80")
+    issuer = "kafka.sasl_oauthbearer_token_endpoint_url"
+    for name, text in (
+        *(("security_protocol", "sasl_ssl"), ("sasl_mechanism", "OAUTHBEARER")),
+        ("sasl_oauthbearer_token_endpoint_url", "https://me:tide@issuer/token"),
+        *(("sasl_oauthbearer_client_id", "me"), ("sasl_oauthbearer_client_secret", "tide")),
+    ):
+        monkeypatch.setenv(f"METATIDE_KAFKA_{name.upper()}", text)
     shown = json.loads(CliRunner().invoke(root, ["config", "show"]).stdout)
+    assert shown[issuer]["value"] == "https://me:***@issuer/token"
     assert shown["database.url"]["value"] == "postgresql://h/m?password=***&sslpassword=***"
     assert shown["images.url"]["value"] == "s3://AKID:***@bucket/images"
     assert shown["client.server"]["value"] == "http://me:***@host:80"
@@ -51,8 +59,16 @@ def test_on_a_terminal_it_is_a_table_unless_json_is_asked_for() -> None:
     assert json.loads(on_a_terminal("config", "show", "--json"))["workers"]["value"] == 1
 
 
+def test_an_address_in_brackets_is_shown_as_it_is() -> None:
+    table = on_a_terminal("config", "show", "--server", "http://[fd00::1]:8080")
+    assert '"http://[fd00::1]:8080"' in table
+
+
 def test_a_wrong_value_is_one_line_and_status_two() -> None:
     command = [sys.executable, "-m", "metatide", "config", "show", "--workers", "many"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "metatide: --workers: the value 'many' is wrong: expected int, got str\n"
+    assert done.stderr == (
+        "metatide: --workers: the value 'many' is wrong: expected a whole number of at least 1 "
+        "and at most 64\n"
+    )

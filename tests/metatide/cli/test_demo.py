@@ -1,6 +1,9 @@
 """`metatide demo` as a command."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 from click.testing import CliRunner
@@ -24,6 +27,25 @@ def test_a_run_shows_its_rate_as_json_lines_and_ends(new_database: Callable[[], 
     lines = demo(url, "run", *size, "--events", "50", "--writers", "2")
     assert lines[-1].keys() == {"seconds", "events", "events_per_s", "events_per_s_mean"}
     assert lines[-1]["events"] == len(workload_runs.rows(Store(url))) > 50
+
+
+def test_a_run_ends_quietly_once_nobody_reads_its_rate(new_database: Callable[[], str]) -> None:
+    command = [sys.executable, "-m", "metatide", "demo", "run", "--tables", "10"]
+    with subprocess.Popen(
+        [*command, "--partitions", "20"],
+        env={**os.environ, "METATIDE_DATABASE_URL": new_database()},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            assert json.loads(process.stdout.readline())["seconds"] > 0
+            process.stdout.close()
+            assert process.wait(60) == 1
+        finally:
+            process.kill()
+        assert process.stderr.read() == b""
 
 
 def test_a_fill_counts_partitions(new_database: Callable[[], str]) -> None:

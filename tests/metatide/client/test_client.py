@@ -186,6 +186,21 @@ async def test_a_list_of_write_ids_may_be_long(url: str, open_ids: Sequence[int]
             await awaited.table("sales.orders", need)
 
 
+def test_settings_are_shown_without_their_token() -> None:
+    shown = repr(Settings(token="tide", timeout_s=3))
+    assert "tide" not in shown
+    assert "timeout_s=3" in shown
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_certificates_that_cannot_be_used_are_named(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "ca.pem"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(ValueError, match=f"^verify: {path} can't be used: "):
+        Client("https://127.0.0.1:1", Settings(verify=str(path)))
+
+
 def test_a_long_list_is_sent_as_ever_where_no_table_is_read() -> None:
     need = Need(write_ids=f"sales.orders:9:9:{'1,' * 9000}9:")
     with httpx.Client() as client:

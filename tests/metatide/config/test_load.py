@@ -91,6 +91,47 @@ def test_paths_in_the_file_are_relative_to_it() -> None:
     assert load({"data_dir": "data"}, environ={}).config.data_dir == Path.cwd() / "data"
 
 
+def test_a_home_that_does_not_exist_is_named() -> None:
+    why = "there is no home folder ~nobody-here: write the whole path"
+    assert refusal({"METATIDE_DATA_DIR": "~nobody-here/x"}).endswith(f"is wrong: {why}")
+    assert refusal(options={"images.url": "~nobody-here/x"}).endswith(f"is wrong: {why}")
+    assert refusal({"METATIDE_CONFIG": "~nobody-here/x"}).endswith(f"cannot be read: {why}")
+
+
+def test_a_working_directory_that_is_gone_is_said_in_one_line() -> None:
+    Path.cwd().rmdir()
+    assert "the working directory can't be told: No such file or directory; change" in refusal()
+
+
+def test_paths_among_urls_and_jars_are_relative_to_the_file_too() -> None:
+    folder = Path.cwd() / "etc"
+    folder.mkdir()
+    (folder / "metatide.toml").write_text(
+        '[images]\nurl = "images"\n[thrift]\nhive_classpath = "lib/*:/opt/a.jar::~/b.jar"\n'
+        'jwt_keys = "keys.json"\nport = 9083\nhttp_port = 9084\n'
+        'tls_certificate = "c"\ntls_key = "k"\n'
+    )
+    config = load(file=folder / "metatide.toml", environ={}).config
+    assert config.images.url == str(folder / "images")
+    assert config.thrift.jwt_keys == str(folder / "keys.json")
+    home = Path("~").expanduser()
+    assert config.thrift.hive_classpath == f"{folder}/lib/*:/opt/a.jar::{home}/b.jar"
+
+
+@pytest.mark.parametrize(
+    ("url", "location"),
+    [
+        ("images", "{cwd}/images"),
+        ("s3://bucket/images", "s3://bucket/images"),
+        ("file:/srv/images", "file:/srv/images"),
+        ("simplecache::s3://b/i", "simplecache::s3://b/i"),
+    ],
+)
+def test_a_place_of_images_is_a_url_or_a_path(url: str, location: str) -> None:
+    images = load({"images.url": url}, environ={}).config.images
+    assert images.url == location.format(cwd=Path.cwd())
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -98,8 +139,13 @@ def test_paths_in_the_file_are_relative_to_it() -> None:
         ("workrs = 1", "there is no key workrs; the nearest is workers"),
         ("[databse]\nurl = 'x'", "there is no key databse.url; the nearest is database.url"),
         ("kafka = 1", "kafka is a table, written [kafka], not a value"),
-        ("workers = 0", "workers: the value 0 is wrong: expected int >= 1"),
-        ("workers = '2'", "workers: the value '2' is wrong: expected int, got str"),
+        ("workers = 0", "workers: the value 0 is wrong: expected a whole number of at least 1"),
+        (
+            "workers = '2'",
+            "'2' is wrong: expected a whole number of at least 1 and at most 64 without quotes",
+        ),
+        ("metastore = 'true'", "'true' is wrong: expected true or false without quotes"),
+        ("[kafka]\ntopic = 3", "kafka.topic: the value 3 is wrong: expected a text"),
         ("[kafka]\nbootstrap_servers = 'kafka'", "expected HOST:PORT"),
         ("[upstream]\nurl = 'http://h:1'", "expected thrift://HOST:PORT"),
         ("[upstream]\nurl = 'thrift://h'", "expected thrift://HOST:PORT"),
@@ -118,8 +164,16 @@ def test_a_wrong_file_is_refused_by_its_name_and_key(text: str, message: str) ->
     ("variable", "text", "message"),
     [
         ("METATIDE_KAFKA_TOPC", "x", "is not a key; the nearest is METATIDE_KAFKA_TOPIC"),
-        ("METATIDE_WORKERS", "two", "METATIDE_WORKERS: the value 'two' is wrong: expected int"),
-        ("METATIDE_HTTP_PORT", "65536", "the value '65536' is wrong: expected int <= 65535"),
+        ("METATIDE_WORKERS", "two", "METATIDE_WORKERS: the value 'two' is wrong: expected a whole"),
+        ("METATIDE_METASTORE", "yes", "the value 'yes' is wrong: expected true or false"),
+        ("METATIDE_THRIFT_PORT", "abc", "a whole number of at least 0 and at most 65535"),
+        ("METATIDE_LOG_LEVEL", "DEBUG", "is wrong: expected debug, info, warning or error"),
+        ("METATIDE_LOG_FORMAT", "xml", "the value 'xml' is wrong: expected console or json"),
+        (
+            "METATIDE_HTTP_PORT",
+            "65536",
+            "a whole number of at least 0 and at most 65535",
+        ),
     ],
 )
 def test_a_wrong_environment_is_refused(variable: str, text: str, message: str) -> None:
@@ -129,7 +183,7 @@ def test_a_wrong_environment_is_refused(variable: str, text: str, message: str) 
 @pytest.mark.parametrize(
     ("environ", "message"),
     [
-        ({"SASL_MECHANISM": "FOO"}, "the value 'FOO' is wrong: Invalid enum value"),
+        ({"SASL_MECHANISM": "FOO"}, "the value 'FOO' is wrong: expected PLAIN, SCRAM-SHA-256, "),
         ({"SASL_MECHANISM": "PLAIN"}, "set kafka.security_protocol to sasl_ssl"),
         ({"SECURITY_PROTOCOL": "sasl_ssl"}, "is sasl_ssl: set kafka.sasl_mechanism"),
         ({"SASL_USERNAME": "me"}, "kafka.sasl_username has no use without kafka.sasl_mechanism"),
@@ -280,6 +334,13 @@ def test_keys_of_an_object_store_in_an_option_or_a_file_are_refused() -> None:
         assert "tide/1" not in refused
     Path("metatide.toml").unlink()
     assert load({"images.url": "s3://bucket/images"}, environ={}).config.images.url is not None
+
+
+def test_a_password_for_the_issuer_of_tokens_is_refused_in_a_file() -> None:
+    write("[kafka]\nsasl_oauthbearer_token_endpoint_url = 'https://me:tide@issuer/token'")
+    refused = refusal()
+    assert "belongs in the environment variable METATIDE_KAFKA_SASL_OAUTHBEARER_TOKEN" in refused
+    assert "tide@" not in refused
 
 
 def test_a_wrong_url_is_shown_without_its_secrets() -> None:

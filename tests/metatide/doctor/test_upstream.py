@@ -171,3 +171,17 @@ def test_settings_are_judged(
         assert finding.status is Status.FAILED
         assert finding.remedy is not None
         assert words in finding.remedy
+
+
+@pytest.mark.parametrize("text", ["604800000ms", "604800000 msec", "1 day", "1440MIN", "86400"])
+def test_a_retention_in_any_unit_of_hive_is_long_enough(text: str) -> None:
+    answer = settings_of({"metastore.event.db.listener.timetolive": text})
+    with serving(answer) as address:
+        assert checks.retention(target(address)).status is Status.OK
+
+
+@pytest.mark.parametrize("text", ["86399999ms", "604800000us", "7 months", "7 lightyears", "d"])
+def test_a_retention_that_is_short_or_no_time_is_told(text: str) -> None:
+    answer = settings_of({"metastore.event.db.listener.timetolive": text})
+    with serving(answer) as address:
+        assert checks.retention(target(address)).status is Status.FAILED

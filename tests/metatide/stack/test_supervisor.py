@@ -179,3 +179,18 @@ def test_a_full_disk_does_not_keep_processes_from_ending(tmp_path: Path) -> None
     run(nothing)
     assert events(tmp_path) == ["+bottom", "+top", "-top", "-bottom"]
     assert not any(psutil.pid_exists(one.pid or 0) for one in run.states.values())
+
+
+class Unprepared(Shell):
+    """One whose files can't be written."""
+
+    def prepare(self) -> Launch:
+        raise PermissionError(13, "Permission denied", "/etc/settings")
+
+
+def test_a_file_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
+    async def then(_: Run) -> None:
+        raise AssertionError("it never answers")
+
+    with pytest.raises(MachineError, match=r"^one can't be run: .*denied: '/etc/settings'$"):
+        Run(tmp_path, Unprepared(tmp_path, "one"))(then)

@@ -60,7 +60,7 @@ NAMES = ("logs.tmp_1", "logs.web", "sales.ledger", "sales.orders")
     ("name", "value", "complaint"),
     [
         ("TABLES", "logs.*", "expected PATTERN=any, PATTERN=within or PATTERN=latest"),
-        ("CONSISTENCY", "at_least", "Invalid enum value"),
+        ("CONSISTENCY", "at_least", "expected latest, within or any"),
         ("TOKENS_PATH", "/nowhere/tokens", "reads.tokens_path: /nowhere/tokens can't be read"),
         ("TLS_CA", "/nowhere/ca.pem", "reads.tls_ca: /nowhere/ca.pem can't be used"),
     ],

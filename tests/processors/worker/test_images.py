@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from hive.errors import InputError
 from metatide.cli import root
 from metatide.cli.digest import _digests
 from metatide.cli.status import EXIT_STATUS
@@ -206,6 +207,29 @@ def test_a_worker_makes_images_by_itself(
     assert len(run(topic, tmp_path, "image", "restore")) == SHARDS
     assert [_digests(worker.directory.store(shard)) for shard in range(SHARDS)] == before
     assert [line["files_deleted"] for line in run(topic, tmp_path, "image", "prune")] == [0] * 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (("create",), "worker one has no store in "),
+        (("create", "--shard", "2"), "worker one has no store of shard 2 in "),
+        (("create", "--shard", "-1"), "worker one has no store of shard -1 in "),
+        (("restore",), "there is no image of topic "),
+        (("restore", "--shard", "1"), "'s shard 1: make one (metatide image create)"),
+        (("restore", "--shard", "3"), "there is no shard 3: "),
+    ],
+)
+def test_a_store_or_an_image_that_does_not_exist_is_named_and_not_made(
+    topic: Topic, tmp_path: Path, arguments: tuple[str, ...], fault: str
+) -> None:
+    environment = {"METATIDE_KAFKA_TOPIC": topic.name}
+    command = ["image", *arguments, *options(topic, tmp_path)]
+    result = CliRunner().invoke(root, command, env=environment)
+    assert isinstance(result.exception, InputError), result.output
+    assert fault in str(result.exception)
+    assert not (tmp_path / "workers").exists()
+    assert not list((tmp_path / "images").rglob("*"))
 
 
 def test_status_tells_of_all_members(

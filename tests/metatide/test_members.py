@@ -1,0 +1,27 @@
+"""What is said of workers' certificates that can't be checked."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hive.errors import InputError
+from metatide.cli import root
+from metatide.config import load
+from metatide.members import worker_client
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_certificates_that_cannot_be_used_are_named_with_their_key(
+    tmp_path: Path, content: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "ca.pem"
+    if content is not None:
+        path.write_text(content)
+    monkeypatch.setenv("METATIDE_READS_TLS_CA", str(path))
+    config = load({"data_dir": str(tmp_path)}).config
+    with pytest.raises(InputError, match=f"^reads.tls_ca: {path} can't be used: "):
+        worker_client(config, 1.0)
+    result = CliRunner().invoke(root, ["get", "databases", "--server", "https://127.0.0.1:1"])
+    assert isinstance(result.exception, InputError)
+    assert str(result.exception).startswith(f"reads.tls_ca: {path} can't be used: ")
