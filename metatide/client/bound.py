@@ -70,6 +70,7 @@ class Bound:
 
     def seen(self, position: Position) -> None:
         """Makes the session's next reads at least as new as this position."""
+        self._require_session()
         if self._seen is None or position > self._seen:
             self._seen = position
 
@@ -80,6 +81,11 @@ class Bound:
         if self._snapshot is None:
             raise ValueError("only a client made by snapshot() reads by write-id lists")
         return self._copy(snapshot=self._snapshot.with_committed(table, write_id))
+
+    def _require_session(self) -> None:
+        # Reads of another client carry no position: they would go on showing older states.
+        if not self._carries:
+            raise ValueError("only a client made by session() remembers what it has seen")
 
     def _copy(self, *, carries: bool = False, snapshot: Snapshot | None = None) -> Self:
         other = copy(self)

@@ -270,6 +270,24 @@ def test_a_session_carries_the_highest_position(url: str) -> None:
         assert client.table("sales.orders", ANY).source == "cache"
 
 
+async def test_only_a_session_takes_note_of_what_it_shall_show(url: str) -> None:
+    """Reads of another client would show older states all the same."""
+    says = r"only a client made by session\(\) remembers"
+    with Client(url, AT_ONCE) as client:
+        for plain in (client, client.snapshot(["sales.orders"])):
+            with pytest.raises(ValueError, match=says):
+                plain.seen(Position(0, 9))
+            with pytest.raises(ValueError, match=says):
+                plain.after_write()
+            assert plain.position is None
+        session = client.session().snapshot(["sales.orders"])
+        session.after_write()
+        assert session.position == Position(0, 5)
+    async with AsyncClient(url, AT_ONCE) as awaited:
+        with pytest.raises(ValueError, match=says):
+            await awaited.after_write()
+
+
 def test_a_session_carries_the_position_of_what_does_not_exist(url: str) -> None:
     """Else its next read could show what has been dropped by then."""
     with Client(url, AT_ONCE) as client:
