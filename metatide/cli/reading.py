@@ -10,7 +10,15 @@ import httpx
 
 from hive.errors import InputError, MachineError
 from hive.names import parse_table_name
-from metatide.client import Client, Need, Position, ServerError, Settings, UnavailableError
+from metatide.client import (
+    Client,
+    InvalidUrlError,
+    Need,
+    Position,
+    ServerError,
+    Settings,
+    UnavailableError,
+)
 from metatide.config import Config, Effective, configured
 from metatide.config.values import Url
 from metatide.stack.running import missing
@@ -58,6 +66,8 @@ def reading(function: Callable[..., None]) -> Callable[..., None]:
                 raise InputError(_wrong_token(server.url, config)) from error
             kind = MachineError if isinstance(error, UnavailableError) else InputError
             raise kind(error.detail) from error
+        except InvalidUrlError as error:
+            raise InputError(str(error)) from error
         except httpx.HTTPError as error:
             raise MachineError(
                 f"{server.url.masked} does not answer: {error}; start it, or choose another with "
@@ -152,10 +162,7 @@ def _wrong_token(url: Url, config: Config) -> str:
 
 
 def _server(config: Config) -> Url:
-    url = config.client.server or Url(_running(config))
-    if not url.startswith(("http://", "https://")):
-        raise InputError(f"bad server {url.masked!r}: write http://HOST:PORT")
-    return url
+    return config.client.server or Url(_running(config))
 
 
 def _running(config: Config) -> str:

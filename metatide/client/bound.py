@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import httpx
 
-from metatide.client.errors import NotFoundError
+from metatide.client.errors import InvalidUrlError, NotFoundError
 from metatide.client.need import Need, Position
 from metatide.client.snapshot import Snapshot
 
@@ -36,6 +36,11 @@ DEFAULTS = Settings()
 
 def http_settings(url: str, settings: Settings) -> dict[str, Any]:
     """The arguments of httpx's clients."""
+    try:
+        address = httpx.URL(url)
+    except httpx.InvalidURL:
+        # What httpx says may be a part of a password.
+        raise InvalidUrlError("bad address of a server: write http://HOST:PORT") from None
     verify: bool | ssl.SSLContext
     if isinstance(settings.verify, str):
         verify = ssl.create_default_context(cafile=settings.verify)
@@ -45,7 +50,7 @@ def http_settings(url: str, settings: Settings) -> dict[str, Any]:
     if settings.token is not None:
         headers["Authorization"] = f"Bearer {settings.token}"
     return {
-        "base_url": url,
+        "base_url": address,
         "headers": headers,
         "timeout": settings.timeout_s,
         "limits": httpx.Limits(max_connections=settings.connections),

@@ -176,8 +176,19 @@ def test_a_server_that_is_not_there() -> None:
     url = f"http://127.0.0.1:{free_port()}"
     with pytest.raises(MachineError, match=r"does not answer.*--server"):
         get(url, "table", "sales.orders")
-    with pytest.raises(InputError, match="write http://HOST:PORT"):
-        get(url.removeprefix("http://"), "table", "sales.orders")
+
+
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8080", "http://127.0.0.1:abc", "http://[::1", "http://", "ftp://host"]
+)
+def test_a_server_whose_address_is_no_url(url: str) -> None:
+    with pytest.raises(InputError, match=r"--server: .* is wrong: expected http://HOST:PORT"):
+        get(url, "table", "sales.orders")
+
+
+def test_a_name_that_is_too_long_for_a_url(url: str) -> None:
+    with pytest.raises(InputError, match="too long for a URL"):
+        get(url, "database", "d" * 100_000)
 
 
 def test_a_server_of_something_else() -> None:

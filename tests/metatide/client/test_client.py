@@ -19,6 +19,7 @@ from hive.write_ids.text import parse_write_id_list, print_write_id_list
 from metatide.client import (
     AsyncClient,
     Client,
+    InvalidUrlError,
     Need,
     NotFoundError,
     Position,
@@ -297,6 +298,19 @@ def test_a_session_carries_the_position_of_what_does_not_exist(url: str) -> None
                 read(session)
             assert session.position == missing.value.position == Position(0, 5)
             assert client.position is None
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_an_address_that_is_no_url_is_an_error_of_the_client(kind: Callable[[str], object]) -> None:
+    for bad in ("http://127.0.0.1:abc", "http://[::1", "http://me:secret/1@host"):
+        with pytest.raises(InvalidUrlError, match="write http://HOST:PORT") as refused:
+            kind(bad)
+        assert "secret" not in str(refused.value)
+
+
+def test_what_is_too_long_for_a_url_is_an_error_of_the_client(url: str) -> None:
+    with Client(url, AT_ONCE) as client, pytest.raises(InvalidUrlError, match="too long"):
+        client.database("d" * 100_000)
 
 
 @pytest.mark.parametrize(
