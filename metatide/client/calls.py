@@ -62,8 +62,6 @@ class Call(Generic[T]):
             value, following = self._value(response.content)
         except (msgspec.MsgspecError, UnicodeDecodeError, KeyError):
             raise _strange(response) from None
-        if "metatide-source" not in response.headers:
-            raise _strange(response)
         return grounds(response.headers, value, following)
 
     def _value(self, body: bytes) -> tuple[T, str | None]:
@@ -93,6 +91,8 @@ def grounds(headers: Mapping[str, str], value: T, following: str | None = None) 
 def check(response: httpx.Response) -> None:
     """Raises the error of a response that isn't an answer."""
     if response.status_code == 200:
+        if "metatide-source" not in response.headers:
+            raise _strange(response)
         return
     try:
         detail = str(response.json()["detail"])

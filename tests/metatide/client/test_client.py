@@ -300,6 +300,15 @@ def test_a_session_carries_the_position_of_what_does_not_exist(url: str) -> None
             assert client.position is None
 
 
+def test_a_stream_of_something_else_is_an_error_of_the_server() -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, text="<html>"))
+    with Client("http://elsewhere", Settings(transport=transport)) as elsewhere:
+        for read in (session_table, session_partitions):
+            with pytest.raises(ServerError, match="name a worker's address") as strange:
+                read(elsewhere)
+            assert strange.value.status == 200
+
+
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 def test_an_address_that_is_no_url_is_an_error_of_the_client(kind: Callable[[str], object]) -> None:
     for bad in ("http://127.0.0.1:abc", "http://[::1", "http://me:secret/1@host"):
