@@ -151,8 +151,9 @@ def _settings(config: Config) -> Settings:
         raise InputError("client.token contains invalid characters: correct it")
     if trusted is not None and not trusted.is_file():
         raise InputError(f"reads.tls_ca: no such file: {trusted}")
-    # A person sees the error at once, and decides what to do.
-    return Settings(token, retry_s=0, verify=str(trusted) if trusted else True)
+    # A person sees the error at once, and decides what to do. A proxy would be shown the token,
+    # and can't reach the addresses of this machine.
+    return Settings(token, retry_s=0, verify=str(trusted) if trusted else True, trust_env=False)
 
 
 def _wrong_token(url: Url, config: Config) -> str:

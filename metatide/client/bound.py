@@ -29,6 +29,8 @@ class Settings:
     """False, or the path of CA certificates to trust, for servers with their own certificates."""
     transport: Any = None
     """A transport of httpx in place of its default, such as one with retries."""
+    trust_env: bool = True
+    """Whether proxies and CA certificates that the environment names are used."""
 
 
 DEFAULTS = Settings()
@@ -55,6 +57,7 @@ def http_settings(url: str, settings: Settings) -> dict[str, Any]:
         "timeout": settings.timeout_s,
         "limits": httpx.Limits(max_connections=settings.connections),
         "verify": verify,
+        "trust_env": settings.trust_env,
         "transport": settings.transport,
     }
 

@@ -191,6 +191,19 @@ def test_a_name_that_is_too_long_for_a_url(url: str) -> None:
         get(url, "database", "d" * 100_000)
 
 
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY"])
+def test_a_proxy_of_the_environment_is_not_used(
+    url: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be shown the token."""
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv(variable, f"http://127.0.0.1:{free_port()}")
+    assert orjson.loads(get(url, "event").stdout) == 5
+    explained = ["explain", "sales.orders", "--server", url, "--consistency", "any"]
+    assert CliRunner().invoke(root, explained, catch_exceptions=False).exit_code == 0
+
+
 def test_a_server_of_something_else() -> None:
     def ours(_: Request) -> Response:
         return JSONResponse({"eventId": 5})
