@@ -1,6 +1,6 @@
 """`metatide get`: reads from a server and prints the answer as a table or as JSON."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -164,6 +164,8 @@ def partitions(
     count: bool,
 ) -> None:
     """List the partitions of a table."""
+    if count and (useless := _useless({"--after": after, "--limit": limit, "--whole": whole})):
+        raise InputError(f"--count counts all partitions that match: leave out {useless}")
     which = Which(filter_, prefix, names or None, after, limit)
     if count:
         show(client.partition_count(name, which, need), ("partitions",), _one)
@@ -249,6 +251,11 @@ def write_ids(client: Client, need: Need, show: Show, names: tuple[str, ...], tx
         ("table", "id", "write ids"),
         lambda value: _columns("fullTableName", "id", "validWriteIdList")(value["tables"]),
     )
+
+
+def _useless(options: Mapping[str, object]) -> str:
+    """The options that were given, in words."""
+    return " and ".join(name for name, value in options.items() if value)
 
 
 def _fields(value: dict[str, Any], within: str = "") -> Iterator[tuple[str, ...]]:

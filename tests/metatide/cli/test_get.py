@@ -117,6 +117,12 @@ def test_on_a_terminal_it_is_a_table(url: str) -> None:
         (["table", "sales.orders", "--write-ids", "[1:]"], InputError, "--table-id go together"),
         (["table", "sales.orders", "--accept-newer"], InputError, "--write-ids"),
         (["partitions", "sales.orders", "--filter", "ds"], InputError, "bad filter"),
+        (["partitions", "sales.orders", "--count", "--limit", "5"], InputError, "out --limit$"),
+        (
+            ["partitions", "sales.orders", "--whole", "--count", "--after", "ds=1"],
+            InputError,
+            "--count counts all partitions that match: leave out --after and --whole$",
+        ),
         (["table", "sales.orders", "--max-age-ms", "5"], InputError, "--consistency within"),
         (["table", "sales.orders", "--min-position", "5"], InputError, "write EPOCH:EVENT"),
         (["table", "sales.orders", "--min-position", "0:99"], MachineError, "behind"),
