@@ -21,6 +21,7 @@ from metatide.stack.machine import free_port
 from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings
 from query_api.http.access import FileTokens
+from query_api.http.endpoints import NAMES, OBJECTS
 from query_api.reads import (
     ListDatabases,
     ListFunctions,
@@ -133,6 +134,15 @@ def test_errors_are_one_line(
 ) -> None:
     with pytest.raises(error, match=says):
         get(url, *arguments)
+
+
+@pytest.mark.parametrize("what", ["tables", "databases", "functions", "partitions"])
+def test_the_help_tells_how_many_are_listed_by_default(what: str) -> None:
+    """In a pipe, nothing else tells that a list is a part of all."""
+    text = " ".join(CliRunner().invoke(root, ["get", what, "--help"]).output.split())
+    whole = f", {OBJECTS:,} partitions with --whole" if what == "partitions" else ""
+    names = " names" if whole else ""
+    assert f"The maximum number; {NAMES:,}{names} by default{whole}." in text
 
 
 class Empty(WriteIdDatabase):
