@@ -1,7 +1,7 @@
 """The workers of a group, as Kafka knows them, and an HTTP client for them."""
 
 import asyncio
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from functools import cache
 from typing import Final
 
@@ -120,8 +120,13 @@ def require_tables(client: httpx.Client, url: str, tables: Collection[TableName]
         TableName(table.get("catName") or default_catalog(), table["dbName"], table["tableName"])
         for table in answer.json()["tables"]
     }
-    if absent := [str(name) for name in tables if name not in existing]:
-        raise InputError(f"there is no table {' and no table '.join(absent)}")
+    if absent := [name for name in tables if name not in existing]:
+        raise InputError(none_of(absent))
+
+
+def none_of(absent: Iterable[TableName]) -> str:
+    """That these tables don't exist, in words."""
+    return f"there is no table {' and no table '.join(map(str, absent))}"
 
 
 def json_of(answer: httpx.Response) -> bytes:

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -13,11 +14,11 @@ from rich.table import Table
 
 from connectors.single_records import record_at
 from hive.errors import InputError, MachineError
-from hive.names import parse_table_name
+from hive.names import TableName, parse_table_name
 from metatide.cli.groups import Group
 from metatide.config import Config, Effective, configured
 from metatide.consoles import PlainConsole
-from metatide.members import json_of, require_tables, worker_client, worker_urls
+from metatide.members import json_of, none_of, require_tables, worker_client, worker_urls
 from metatide.topic import find_topic
 from query_api.http.admin import PATH
 from state.records.numbers import supersedes
@@ -80,18 +81,37 @@ class Workers:
 
         self.until_heard(obeys)
 
-    def require(self, tables: Sequence[str]) -> None:
-        """Raises InputError if one of these tables doesn't exist."""
+    def order_existing(self, what: str, tables: Sequence[str], then: "Outcome") -> None:
+        """Orders something for these tables, and prints what will happen. Raises InputError if one
+        of them doesn't exist.
+        """
         try:
             require_tables(self._client, self._urls[0], [*map(parse_table_name, tables)])
         except httpx.HTTPError as error:
             raise MachineError(f"{self._urls[0]} doesn't answer: {error}") from error
-
-    def order_tables(self, what: str, tables: Sequence[str], then: str) -> None:
-        """Orders something for these tables, and prints what will happen."""
         self.order(what, tables=tables)
-        noun = tables[0] if len(tables) == 1 else f"{len(tables)} tables"
-        click.echo(f"{noun}: {then}", err=True)
+        then.show(tables)
+
+    def lost(self, tables: Sequence[str]) -> list[TableName]:
+        """Those of these tables that the metastore's database lacks; none where that can't be
+        found out.
+        """
+        names = [*map(parse_table_name, tables)]
+        # Write ids are never cached, so asking for them has no table loaded.
+        body = {"names": [*map(str, names)]}
+        try:
+            answer = self._client.post(f"{self._urls[0]}/v1/write-ids", json=body)
+        except httpx.HTTPError:
+            # The order has been given; this would only have been said beside it.
+            return []
+        if not answer.is_success:
+            return []
+        existing = {
+            table["fullTableName"]
+            for table in answer.json()["tables"]
+            if table.get("id") is not None
+        }
+        return [name for name in names if str(name) not in existing]
 
     def shards(self) -> list[dict[str, Any]]:
         """The orders that each shard has applied, in the order of the shards."""
@@ -144,6 +164,20 @@ class Workers:
             raise MachineError(f"{url} doesn't answer: {error}") from error
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What will happen to a table, or to several."""
+
+    of_one: str
+    of_several: str
+
+    def show(self, tables: Sequence[str]) -> None:
+        if len(tables) == 1:
+            click.echo(f"{tables[0]}: {self.of_one}", err=True)
+        elif tables:
+            click.echo(f"{len(tables)} tables: {self.of_several}", err=True)
+
+
 @click.group(cls=Group)
 def command() -> None:
     """Tell a running cache what to hold, and whether to serve.
@@ -178,9 +212,8 @@ def show(effective: Effective, as_json: bool) -> None:
 @_TABLES
 def warm(effective: Effective, tables: tuple[str, ...]) -> None:
     """Load tables that nobody has read yet."""
-    workers = Workers(effective.config)
-    workers.require(tables)
-    workers.order_tables("warm", tables, "will be loaded if it isn't")
+    then = Outcome("will be loaded if it isn't", "will be loaded if they aren't")
+    Workers(effective.config).order_existing("warm", tables, then)
 
 
 @command.command()
@@ -188,8 +221,11 @@ def warm(effective: Effective, tables: tuple[str, ...]) -> None:
 @_TABLES
 def refresh(effective: Effective, tables: tuple[str, ...]) -> None:
     """Drop tables and load them again; until then the database answers."""
-    then = "the database answers until it is loaded again"
-    Workers(effective.config).order_tables("refresh", tables, then)
+    then = Outcome(
+        "the database answers until it is loaded again",
+        "the database answers until they are loaded again",
+    )
+    Workers(effective.config).order_existing("refresh", tables, then)
 
 
 @command.command()
@@ -197,8 +233,16 @@ def refresh(effective: Effective, tables: tuple[str, ...]) -> None:
 @_TABLES
 def drop(effective: Effective, tables: tuple[str, ...]) -> None:
     """Drop tables from the cache until somebody reads them; the metastore keeps them."""
-    then = "will be dropped until somebody reads it"
-    Workers(effective.config).order_tables("drop", tables, then)
+    workers = Workers(effective.config)
+    # The cache may hold what was dropped in the database without an event.
+    workers.order("drop", tables=tables)
+    lost = workers.lost(tables)
+    then = "will be dropped until somebody reads"
+    kept = [name for name in tables if parse_table_name(name) not in lost]
+    Outcome(f"{then} it", f"{then} them").show(kept)
+    if lost:
+        held = "it, if it holds it" if len(lost) == 1 else "them, if it holds them"
+        click.echo(f"{none_of(lost)} in the metastore: the cache drops {held}", err=True)
 
 
 @command.command()

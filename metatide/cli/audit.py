@@ -12,7 +12,7 @@ import orjson
 from rich.console import Console
 from rich.progress import Progress
 
-from hive.errors import MachineError
+from hive.errors import InputError, MachineError
 from hive.names import parse_table_name
 from metatide.config import Effective, configured
 from metatide.consoles import PlainConsole
@@ -55,6 +55,8 @@ def command(
     exit status is 1 if there is any difference. Each worker compares its own shards, over its own
     connections to the database.
     """
+    if tables and (sample is not None or seed is not None):
+        raise InputError("--table names all that is compared: leave out --sample and --seed")
     config = effective.config
     seed = secrets.randbits(32) if seed is None else seed
     urls = worker_urls(config, events_topic(config), group or config.worker_group)

@@ -1,6 +1,6 @@
 """`metatide get`: reads from a server and prints the answer as a table or as JSON."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -14,6 +14,13 @@ from metatide.cli.reading import not_empty, table_name
 from metatide.client import Client, Need, Which
 
 _TYPES = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW"
+
+
+def _limit(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option of how many to list at most, whose default is the server's."""
+    return click.option(
+        "--limit", type=click.IntRange(min=1), help=f"The maximum number; {default}."
+    )
 
 
 @click.group("get", cls=Group)
@@ -44,7 +51,7 @@ def table(client: Client, need: Need, show: Show, name: str) -> None:
     help="Only tables of this type; repeatable.",
 )
 @click.option("--after", default="", help="Start after this name.")
-@click.option("--limit", type=click.IntRange(min=1), help="The maximum number.")
+@_limit("10,000 by default")
 @asking
 def tables(
     client: Client,
@@ -88,7 +95,7 @@ def database(client: Client, need: Need, show: Show, db: str) -> None:
 @click.option("--pattern", default="*", help="Hive's pattern: * and |.")
 @click.option("--catalog", default="", help="The catalog; hive by default.")
 @click.option("--after", default="", help="Start after this name.")
-@click.option("--limit", type=click.IntRange(min=1), help="The maximum number.")
+@_limit("10,000 by default")
 @asking
 def databases(
     client: Client,
@@ -109,7 +116,7 @@ def databases(
 @click.argument("db", metavar="DB", callback=not_empty)
 @click.option("--pattern", default="*", help="Hive's pattern: * and |.")
 @click.option("--after", default="", help="Start after this name.")
-@click.option("--limit", type=click.IntRange(min=1), help="The maximum number.")
+@_limit("10,000 by default")
 @asking
 def functions(
     client: Client, need: Need, show: Show, db: str, pattern: str, after: str, limit: int | None
@@ -146,7 +153,7 @@ def partition(client: Client, need: Need, show: Show, name: str, partition: str)
 )
 @click.option("--name", "names", multiple=True, help="A partition's name; repeatable.")
 @click.option("--after", default="", help="Start after this name.")
-@click.option("--limit", type=click.IntRange(min=1), help="The maximum number.")
+@_limit("10,000 names by default, 1,000 partitions with --whole")
 @click.option("--whole", is_flag=True, help="Get whole partitions, not only their names.")
 @click.option("--count", is_flag=True, help="Get only the number of partitions.")
 @asking
@@ -164,6 +171,8 @@ def partitions(
     count: bool,
 ) -> None:
     """List the partitions of a table."""
+    if count and (useless := _useless({"--after": after, "--limit": limit, "--whole": whole})):
+        raise InputError(f"--count counts all partitions that match: leave out {useless}")
     which = Which(filter_, prefix, names or None, after, limit)
     if count:
         show(client.partition_count(name, which, need), ("partitions",), _one)
@@ -249,6 +258,11 @@ def write_ids(client: Client, need: Need, show: Show, names: tuple[str, ...], tx
         ("table", "id", "write ids"),
         lambda value: _columns("fullTableName", "id", "validWriteIdList")(value["tables"]),
     )
+
+
+def _useless(options: Mapping[str, object]) -> str:
+    """The options that were given, in words."""
+    return " and ".join(name for name, value in options.items() if value)
 
 
 def _fields(value: dict[str, Any], within: str = "") -> Iterator[tuple[str, ...]]:

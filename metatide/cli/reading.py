@@ -10,7 +10,15 @@ import httpx
 
 from hive.errors import InputError, MachineError
 from hive.names import parse_table_name
-from metatide.client import Client, Need, Position, ServerError, Settings, UnavailableError
+from metatide.client import (
+    Client,
+    InvalidUrlError,
+    Need,
+    Position,
+    ServerError,
+    Settings,
+    UnavailableError,
+)
 from metatide.config import Config, Effective, configured
 from metatide.config.values import Url
 from metatide.stack.running import missing
@@ -59,6 +67,8 @@ def reading(function: Callable[..., None]) -> Callable[..., None]:
                 raise InputError(_wrong_token(server.url, config)) from error
             kind = MachineError if isinstance(error, UnavailableError) else InputError
             raise kind(error.detail) from error
+        except InvalidUrlError as error:
+            raise InputError(str(error)) from error
         except httpx.HTTPError as error:
             raise MachineError(
                 f"{server.url.masked} does not answer: {error}; start it, or choose another with "
@@ -142,8 +152,9 @@ def _settings(config: Config) -> Settings:
         raise InputError("client.token contains invalid characters: correct it")
     if ca is not None:
         trusted(ca, "reads.tls_ca")
-    # A person sees the error at once, and decides what to do.
-    return Settings(token, retry_s=0, verify=str(ca) if ca else True)
+    # A person sees the error at once, and decides what to do. A proxy would be shown the token,
+    # and can't reach the addresses of this machine.
+    return Settings(token, retry_s=0, verify=str(ca) if ca else True, trust_env=False)
 
 
 def _wrong_token(url: Url, config: Config) -> str:
@@ -153,10 +164,7 @@ def _wrong_token(url: Url, config: Config) -> str:
 
 
 def _server(config: Config) -> Url:
-    url = config.client.server or Url(_running(config))
-    if not url.startswith(("http://", "https://")):
-        raise InputError(f"bad server {url.masked!r}: write http://HOST:PORT")
-    return url
+    return config.client.server or Url(_running(config))
 
 
 def _running(config: Config) -> str:

@@ -4,7 +4,7 @@ from metatide.client.asynchronous import AsyncClient
 from metatide.client.bound import Settings
 from metatide.client.calls import Which
 from metatide.client.constraint_objects import SQLAllTableConstraints
-from metatide.client.errors import NotFoundError, ServerError, UnavailableError
+from metatide.client.errors import InvalidUrlError, NotFoundError, ServerError, UnavailableError
 from metatide.client.need import Answer, Consistency, Need, Position
 from metatide.client.objects import Database, Function, Partition, Table, TableMeta, WriteIds
 from metatide.client.snapshot import Snapshot
@@ -19,6 +19,7 @@ __all__ = [
     "Consistency",
     "Database",
     "Function",
+    "InvalidUrlError",
     "Need",
     "NotFoundError",
     "Partition",

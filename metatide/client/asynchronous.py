@@ -52,6 +52,7 @@ class AsyncClient(Bound):
 
     async def after_write(self) -> None:
         """Makes the session's next reads show all that the metastore has committed by now."""
+        self._require_session()
         await self.current_event()
 
     async def table(self, table: str, need: Need | None = None) -> Answer[Table]:

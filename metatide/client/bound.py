@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import httpx
 
-from metatide.client.errors import NotFoundError
+from metatide.client.errors import InvalidUrlError, NotFoundError
 from metatide.client.need import Need, Position
 from metatide.client.snapshot import Snapshot
 
@@ -29,6 +29,8 @@ class Settings:
     """False, or the path of CA certificates to trust, for servers with their own certificates."""
     transport: Any = None
     """A transport of httpx in place of its default, such as one with retries."""
+    trust_env: bool = True
+    """Whether proxies and CA certificates that the environment names are used."""
 
 
 DEFAULTS = Settings()
@@ -36,6 +38,11 @@ DEFAULTS = Settings()
 
 def http_settings(url: str, settings: Settings) -> dict[str, Any]:
     """The arguments of httpx's clients."""
+    try:
+        address = httpx.URL(url)
+    except httpx.InvalidURL:
+        # What httpx says may be a part of a password.
+        raise InvalidUrlError("bad address of a server: write http://HOST:PORT") from None
     verify: bool | ssl.SSLContext
     if isinstance(settings.verify, str):
         try:
@@ -48,11 +55,12 @@ def http_settings(url: str, settings: Settings) -> dict[str, Any]:
     if settings.token is not None:
         headers["Authorization"] = f"Bearer {settings.token}"
     return {
-        "base_url": url,
+        "base_url": address,
         "headers": headers,
         "timeout": settings.timeout_s,
         "limits": httpx.Limits(max_connections=settings.connections),
         "verify": verify,
+        "trust_env": settings.trust_env,
         "transport": settings.transport,
     }
 
@@ -73,6 +81,7 @@ class Bound:
 
     def seen(self, position: Position) -> None:
         """Makes the session's next reads at least as new as this position."""
+        self._require_session()
         if self._seen is None or position > self._seen:
             self._seen = position
 
@@ -83,6 +92,11 @@ class Bound:
         if self._snapshot is None:
             raise ValueError("only a client made by snapshot() reads by write-id lists")
         return self._copy(snapshot=self._snapshot.with_committed(table, write_id))
+
+    def _require_session(self) -> None:
+        # Reads of another client carry no position: they would go on showing older states.
+        if not self._carries:
+            raise ValueError("only a client made by session() remembers what it has seen")
 
     def _copy(self, *, carries: bool = False, snapshot: Snapshot | None = None) -> Self:
         other = copy(self)

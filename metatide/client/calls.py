@@ -9,7 +9,7 @@ import httpx
 import msgspec
 
 from metatide.client.constraint_objects import SQLAllTableConstraints
-from metatide.client.errors import NotFoundError, ServerError, UnavailableError
+from metatide.client.errors import InvalidUrlError, NotFoundError, ServerError, UnavailableError
 from metatide.client.need import WRITE_IDS, Answer, Need, Position
 from metatide.client.objects import Database, Function, Partition, Table, TableMeta, WriteIds
 from metatide.client.retry import retry_after_s
@@ -43,11 +43,13 @@ class Call(Generic[T]):
             body["names"] = self.names
         if self._takes_body and len(headers.get(WRITE_IDS, "")) > _HEADER_CHARS_MAX:
             body["write_ids"] = headers.pop(WRITE_IDS)
-        if not body:
-            return client.build_request("GET", self.path, params=parameters, headers=headers)
-        return client.build_request(
-            "POST", self.path, params=parameters, headers=headers, json=body
-        )
+        method, json = ("POST", body) if body else ("GET", None)
+        try:
+            return client.build_request(
+                method, self.path, params=parameters, headers=headers, json=json
+            )
+        except httpx.InvalidURL as error:
+            raise InvalidUrlError(f"what is asked for is too long for a URL: {error}") from error
 
     @property
     def _takes_body(self) -> bool:
@@ -60,8 +62,6 @@ class Call(Generic[T]):
             value, following = self._value(response.content)
         except (msgspec.MsgspecError, UnicodeDecodeError, KeyError):
             raise _strange(response) from None
-        if "metatide-source" not in response.headers:
-            raise _strange(response)
         return grounds(response.headers, value, following)
 
     def _value(self, body: bytes) -> tuple[T, str | None]:
@@ -91,6 +91,8 @@ def grounds(headers: Mapping[str, str], value: T, following: str | None = None) 
 def check(response: httpx.Response) -> None:
     """Raises the error of a response that isn't an answer."""
     if response.status_code == 200:
+        if "metatide-source" not in response.headers:
+            raise _strange(response)
         return
     try:
         detail = str(response.json()["detail"])

@@ -3,6 +3,10 @@
 from metatide.client.need import Position
 
 
+class InvalidUrlError(ValueError):
+    """The server's address is no URL, or what is asked for is too long for one."""
+
+
 class ServerError(Exception):
     """The server returned an error: its `status` and message."""
 

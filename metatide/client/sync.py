@@ -52,6 +52,7 @@ class Client(Bound):
 
     def after_write(self) -> None:
         """Makes the session's next reads show all that the metastore has committed by now."""
+        self._require_session()
         self.current_event()
 
     def table(self, table: str, need: Need | None = None) -> Answer[Table]:

@@ -161,7 +161,7 @@ class Client(Section, frozen=True):
     """How `metatide get` connects to a server."""
 
     server: Annotated[
-        Url | None,
+        HttpUrl | None,
         key(
             "The server, `http://HOST:PORT`; by default that of `metatide up`.",
             option="--server",

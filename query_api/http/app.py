@@ -29,6 +29,7 @@ from query_api.http.page import ProcessInfo
 from query_api.http.page.files import file_routes, send_file
 from query_api.http.page.operations import OPERATIONS as PAGE_OPERATIONS
 from query_api.http.page.operations import Pages
+from query_api.http.path_middleware import PathMiddleware
 from query_api.http.proof import PartnerMiddleware
 from query_api.http.routes import routes_of
 from query_api.http.service import Service, Settings
@@ -117,6 +118,7 @@ def create_app(
         routes=[*routes, *more_routes, *_status_routes(Health(checks))],
         middleware=[
             Middleware(PartnerMiddleware, service.settings.partners),
+            Middleware(PathMiddleware),
             *_tracing(backend),
             Middleware(
                 CacheMiddleware,

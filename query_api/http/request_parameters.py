@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
@@ -49,9 +49,7 @@ class RequestParameters:
                 f"the query is longer than {QUERY_BYTES_MAX} bytes: send names, filter and "
                 "write_ids in the body of a POST"
             )
-        self._path = path
-        for name, value in path.items():
-            _check(name, value)
+        self._path = {name: _check(name, unquote(value)) for name, value in path.items()}
         self._query: dict[str, list[str]] = {}
         for name, value in _pairs(query):
             if name not in allowed and name not in _REQUIREMENTS:

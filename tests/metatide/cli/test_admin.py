@@ -3,14 +3,24 @@
 from itertools import pairwise
 from typing import Any
 
+import click
+import httpx
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hive.errors import InputError
+from hive.write_ids.lists import write_id_list
 from metatide.cli import admin, root
-from metatide.cli.admin import Workers, _alike, _deaf
+from metatide.cli.admin import Outcome, Workers, _alike, _deaf
+from query_api.database.reads import GetWriteIds, Snapshots, TableSnapshot
+from query_api.database_answer import DatabaseAnswer
+from query_api.reads import GetTables, Read
 from state.records.numbers import NATURAL_MAX
+from tests.metatide.client.serving import serving
+from tests.metatide.client.test_client import WriteIdDatabase, warm
+from tests.query_api.shards import ORDERS
 
 SHARDS = st.lists(
     st.builds(
@@ -53,6 +63,77 @@ class Watched(Workers):
 
     def shards(self) -> list[dict[str, Any]]:
         return [{"shard": 0, **self._states.pop(0)}]
+
+
+class WorkersAt(Workers):
+    """Workers at a URL that are asked, and take note of orders."""
+
+    def __init__(self, url: str, orders: list[tuple[str, tuple[str, ...]]]) -> None:
+        self._client = click.get_current_context().with_resource(httpx.Client(trust_env=False))
+        self._urls = [url]
+        self._orders = orders
+
+    def order(self, what: str, **body: Any) -> None:
+        self._orders.append((what, body["tables"]))
+
+
+def ordered(what: str, *tables: str) -> tuple[list[str], Result]:
+    """The tables that something was ordered for, and what the command said."""
+    orders: list[tuple[str, tuple[str, ...]]] = []
+    with serving(warm(), Lacking()) as url, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(admin, "Workers", lambda _: WorkersAt(url, orders))
+        done = CliRunner().invoke(root, ["admin", what, *tables])
+    assert {name for name, _ in orders} <= {what}
+    return [table for _, names in orders for table in names], done
+
+
+class Lacking(WriteIdDatabase):
+    """A database of one table."""
+
+    async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
+        if isinstance(read, GetTables):
+            return DatabaseAnswer([], 5)
+        if isinstance(read, GetWriteIds):
+            tables = [
+                TableSnapshot(
+                    name, 7 if name == ORDERS else None, write_id_list(1, table=str(name))
+                )
+                for name in read.tables
+            ]
+            return DatabaseAnswer(Snapshots(write_id_list(60), tables), 5)
+        return await super().answer(read)
+
+
+@pytest.mark.parametrize("what", ["warm", "refresh"])
+def test_a_table_that_does_not_exist_is_not_loaded(what: str) -> None:
+    tables, done = ordered(what, "sales.orders", "sales.never", "hive.sales.no")
+    assert tables == []
+    assert isinstance(done.exception, InputError)
+    assert str(done.exception) == "there is no table hive.sales.never and no table hive.sales.no"
+    tables, done = ordered(what, "sales.orders")
+    assert (tables, done.exit_code) == (["sales.orders"], 0)
+    assert " it " in done.stderr
+
+
+def test_what_does_not_exist_is_dropped_from_the_cache_alone() -> None:
+    tables, done = ordered("drop", "sales.orders", "sales.never")
+    assert tables == ["sales.orders", "sales.never"]
+    assert done.stderr.splitlines() == [
+        "sales.orders: will be dropped until somebody reads it",
+        "there is no table hive.sales.never in the metastore: the cache drops it, if it holds it",
+    ]
+    _, done = ordered("drop", "sales.never", "sales.no")
+    assert done.stderr == (
+        "there is no table hive.sales.never and no table hive.sales.no in the metastore: "
+        "the cache drops them, if it holds them\n"
+    )
+
+
+def test_several_tables_are_they(capsys: pytest.CaptureFixture[str]) -> None:
+    then = Outcome("it is", "they are")
+    for tables in ((), ("sales.a",), ("sales.a", "sales.b")):
+        then.show(tables)
+    assert capsys.readouterr().err == "sales.a: it is\n2 tables: they are\n"
 
 
 def test_an_order_counts_as_obeyed_once_a_later_version_shows_it(

@@ -21,6 +21,7 @@ from metatide.stack.machine import free_port
 from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings
 from query_api.http.access import FileTokens
+from query_api.http.endpoints import NAMES, OBJECTS
 from query_api.reads import (
     ListDatabases,
     ListFunctions,
@@ -117,6 +118,12 @@ def test_on_a_terminal_it_is_a_table(url: str) -> None:
         (["table", "sales.orders", "--write-ids", "[1:]"], InputError, "--table-id go together"),
         (["table", "sales.orders", "--accept-newer"], InputError, "--write-ids"),
         (["partitions", "sales.orders", "--filter", "ds"], InputError, "bad filter"),
+        (["partitions", "sales.orders", "--count", "--limit", "5"], InputError, "out --limit$"),
+        (
+            ["partitions", "sales.orders", "--whole", "--count", "--after", "ds=1"],
+            InputError,
+            "--count counts all partitions that match: leave out --after and --whole$",
+        ),
         (["table", "sales.orders", "--max-age-ms", "5"], InputError, "--consistency within"),
         (["table", "sales.orders", "--min-position", "5"], InputError, "write EPOCH:EVENT"),
         (["table", "sales.orders", "--min-position", "0:99"], MachineError, "behind"),
@@ -127,6 +134,15 @@ def test_errors_are_one_line(
 ) -> None:
     with pytest.raises(error, match=says):
         get(url, *arguments)
+
+
+@pytest.mark.parametrize("what", ["tables", "databases", "functions", "partitions"])
+def test_the_help_tells_how_many_are_listed_by_default(what: str) -> None:
+    """In a pipe, nothing else tells that a list is a part of all."""
+    text = " ".join(CliRunner().invoke(root, ["get", what, "--help"]).output.split())
+    whole = f", {OBJECTS:,} partitions with --whole" if what == "partitions" else ""
+    names = " names" if whole else ""
+    assert f"The maximum number; {NAMES:,}{names} by default{whole}." in text
 
 
 class Empty(WriteIdDatabase):
@@ -176,8 +192,32 @@ def test_a_server_that_is_not_there() -> None:
     url = f"http://127.0.0.1:{free_port()}"
     with pytest.raises(MachineError, match=r"does not answer.*--server"):
         get(url, "table", "sales.orders")
-    with pytest.raises(InputError, match="write http://HOST:PORT"):
-        get(url.removeprefix("http://"), "table", "sales.orders")
+
+
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8080", "http://127.0.0.1:abc", "http://[::1", "http://", "ftp://host"]
+)
+def test_a_server_whose_address_is_no_url(url: str) -> None:
+    with pytest.raises(InputError, match=r"--server: .* is wrong: expected http://HOST:PORT"):
+        get(url, "table", "sales.orders")
+
+
+def test_a_name_that_is_too_long_for_a_url(url: str) -> None:
+    with pytest.raises(InputError, match="too long for a URL"):
+        get(url, "database", "d" * 100_000)
+
+
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY"])
+def test_a_proxy_of_the_environment_is_not_used(
+    url: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be shown the token."""
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv(variable, f"http://127.0.0.1:{free_port()}")
+    assert orjson.loads(get(url, "event").stdout) == 5
+    explained = ["explain", "sales.orders", "--server", url, "--consistency", "any"]
+    assert CliRunner().invoke(root, explained, catch_exceptions=False).exit_code == 0
 
 
 def test_a_server_of_something_else() -> None:

@@ -19,6 +19,7 @@ from hive.write_ids.text import parse_write_id_list, print_write_id_list
 from metatide.client import (
     AsyncClient,
     Client,
+    InvalidUrlError,
     Need,
     NotFoundError,
     Position,
@@ -285,6 +286,24 @@ def test_a_session_carries_the_highest_position(url: str) -> None:
         assert client.table("sales.orders", ANY).source == "cache"
 
 
+async def test_only_a_session_takes_note_of_what_it_shall_show(url: str) -> None:
+    """Reads of another client would show older states all the same."""
+    says = r"only a client made by session\(\) remembers"
+    with Client(url, AT_ONCE) as client:
+        for plain in (client, client.snapshot(["sales.orders"])):
+            with pytest.raises(ValueError, match=says):
+                plain.seen(Position(0, 9))
+            with pytest.raises(ValueError, match=says):
+                plain.after_write()
+            assert plain.position is None
+        session = client.session().snapshot(["sales.orders"])
+        session.after_write()
+        assert session.position == Position(0, 5)
+    async with AsyncClient(url, AT_ONCE) as awaited:
+        with pytest.raises(ValueError, match=says):
+            await awaited.after_write()
+
+
 def test_a_session_carries_the_position_of_what_does_not_exist(url: str) -> None:
     """Else its next read could show what has been dropped by then."""
     with Client(url, AT_ONCE) as client:
@@ -294,6 +313,28 @@ def test_a_session_carries_the_position_of_what_does_not_exist(url: str) -> None
                 read(session)
             assert session.position == missing.value.position == Position(0, 5)
             assert client.position is None
+
+
+def test_a_stream_of_something_else_is_an_error_of_the_server() -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, text="<html>"))
+    with Client("http://elsewhere", Settings(transport=transport)) as elsewhere:
+        for read in (session_table, session_partitions):
+            with pytest.raises(ServerError, match="name a worker's address") as strange:
+                read(elsewhere)
+            assert strange.value.status == 200
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_an_address_that_is_no_url_is_an_error_of_the_client(kind: Callable[[str], object]) -> None:
+    for bad in ("http://127.0.0.1:abc", "http://[::1", "http://me:secret/1@host"):
+        with pytest.raises(InvalidUrlError, match="write http://HOST:PORT") as refused:
+            kind(bad)
+        assert "secret" not in str(refused.value)
+
+
+def test_what_is_too_long_for_a_url_is_an_error_of_the_client(url: str) -> None:
+    with Client(url, AT_ONCE) as client, pytest.raises(InvalidUrlError, match="too long"):
+        client.database("d" * 100_000)
 
 
 @pytest.mark.parametrize(

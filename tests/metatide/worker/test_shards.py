@@ -275,8 +275,16 @@ def test_a_table_that_does_not_exist_is_told_to_operators(
     running: Stack, kafka_broker: str
 ) -> None:
     name, nobody = all_tables(running)[0], "nobody.nothing"
-    for command in (("audit", "--table", name, "--table", nobody), ("admin", "warm", name, nobody)):
+    orders = (("admin", order, name, nobody) for order in ("warm", "refresh"))
+    for command in (("audit", "--table", name, "--table", nobody), *orders):
         said = refused(running, *command, "--kafka", kafka_broker)
         assert said == "metatide: there is no table hive.nobody.nothing\n"
     report = json.loads(metatide(running, "audit", "--table", name, "--kafka", kafka_broker))
     assert report["audited"] == 1
+    drop = ("admin", "drop", name, nobody, "--kafka", kafka_broker)
+    done = CliRunner(catch_exceptions=False).invoke(root, drop, env=environment(running))
+    assert done.stderr.splitlines() == [
+        f"{name}: will be dropped until somebody reads it",
+        "there is no table hive.nobody.nothing in the metastore: "
+        "the cache drops it, if it holds it",
+    ]
