@@ -24,7 +24,6 @@ from metatide.config.values import (
     HttpUrl,
     Location,
     Secret,
-    Url,
     with_parameters,
 )
 
