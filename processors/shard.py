@@ -280,7 +280,10 @@ class Shard:
                 raise
             log.warning("images can't be read now", shard=self.number, error=str(error))
             return
-        if restored is not None:
+        if restored is not None and self._stop.is_set():
+            # The store is another one's now.
+            shutil.rmtree(directory.new(self.number), ignore_errors=True)
+        elif restored is not None:
             directory.swap_in(self.number)
             log.info(
                 "an image was restored",
