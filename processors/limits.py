@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Final
 
 import psutil
+import structlog
 
 from processors.disk_usage import DiskUsage
 
 CHECK_EVERY_S: Final = 1.0
 # Above a limit, a worker waits for some room to spare, or it would stop and start all the time.
 SLACK: Final = 0.95
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Limits:
         self._disk_usage = DiskUsage(path)
         self.allowed = allowed
         self._room = asyncio.Event()
+        self._measured = True
         self._process = psutil.Process()
 
     async def room(self) -> None:
@@ -43,9 +47,17 @@ class Limits:
         await self._room.wait()
 
     async def check(self) -> None:
-        """Measures disk and memory once."""
-        await asyncio.to_thread(self._look)
-        self.fault = self._over()
+        """Measures disk and memory once. What can't be measured now leaves all as it was."""
+        try:
+            await asyncio.to_thread(self._look)
+        except OSError as error:
+            # Once a fault: this is tried each second.
+            if self._measured:
+                log.warning("disk and memory can't be measured now", why=str(error))
+            self._measured = False
+        else:
+            self._measured = True
+            self.fault = self._over()
         if self.fault is None:
             self._room.set()
         else:

@@ -4,12 +4,12 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 from confluent_kafka import KafkaException, Producer
 
-from hive.errors import TopicError
+from hive.errors import MetatideError, TopicError
 from processors.fold import Signal
 from processors.metrics import Metrics
 from state.loads import Cold, Loads, OpenLoad
@@ -65,6 +65,16 @@ class _Waiting:
         """Whether the other one has no new reason. Its turn isn't brought forward by that: a load
         that can't warm its scope would be asked for again as soon as it ends."""
         return ask.epoch == self.ask.epoch and ask.floor <= self.ask.floor
+
+
+class _Looked(NamedTuple):
+    """What a store says of a request."""
+
+    cold: Cold | None
+    """Why its scope is cold; None if it isn't."""
+    opened: OpenLoad | None
+    ask: Ask
+    """The request as it would be sent now."""
 
 
 class Signals:
@@ -216,22 +226,40 @@ class Signals:
         now = self._clock()
         readers: dict[int, ShardReader | None] = {}
         for key in keys:
-            (shard, scope), waiting = key, self._waiting[key]
-            if shard not in readers:
-                snapshot = self._snapshot(shard)
-                readers[shard] = None if snapshot is None else ShardReader(snapshot)
-            reader = readers[shard]
-            cold = None if reader is None else why_cold(reader, scope, waiting.unknown)
-            if reader is not None and cold is None:
+            waiting = self._waiting[key]
+            looked = self._look(key, waiting, readers)
+            if looked is not None and looked.cold is None:
                 del self._waiting[key]
                 continue
-            opened = None if reader is None else _open_load(reader, scope)
+            opened = None if looked is None else looked.opened
             again_s = waiting.again_s if opened is None else min(waiting.again_s, STALLED_S)
             waiting.looked_s, waiting.due_s = now, now + again_s
             waiting.again_s = min(2 * waiting.again_s, AGAIN_MAX_S)
             stalled = opened is not None and waiting.has_stalled(opened, now)
-            if stalled or cold not in (None, Cold.LOADING, Cold.AHEAD):
-                self._send(waiting.ask if reader is None else _named(waiting.ask, reader))
+            if looked is not None and (stalled or looked.cold not in (Cold.LOADING, Cold.AHEAD)):
+                self._send(looked.ask)
+
+    def _look(
+        self, key: _Key, waiting: _Waiting, readers: dict[int, ShardReader | None]
+    ) -> _Looked | None:
+        """Reads whether a scope is still cold; None while its store can't be read. A store that is
+        damaged concerns its shard alone, which meets the damage by itself."""
+        shard, scope = key
+        try:
+            if shard not in readers:
+                snapshot = self._snapshot(shard)
+                readers[shard] = None if snapshot is None else ShardReader(snapshot)
+            reader = readers[shard]
+            if reader is None:
+                return None
+            cold = why_cold(reader, scope, waiting.unknown)
+            if cold is None:
+                return _Looked(None, None, waiting.ask)
+            return _Looked(cold, _open_load(reader, scope), _named(waiting.ask, reader))
+        except MetatideError as error:
+            readers[shard] = None
+            log.warning("a store can't be read for a request", shard=shard, why=str(error))
+            return None
 
     def _send(self, ask: Ask) -> None:
         try:

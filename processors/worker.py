@@ -84,6 +84,11 @@ class Worker:
         self.directory = WorkerDirectory(settings.path)
         self._limits = Limits(settings.path / "shards", settings.allowed)
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._unended: set[asyncio.Task[None]] = set()
+        """The tasks of all shards, and of lost ones that are still closing."""
+        self._turns: dict[int, asyncio.Lock] = {}
+        """For each shard that was ever here, the lock that lets one task at a time have its
+        store."""
         self._group: Group | None = None
         self._signals: Signals | None = None
         self._around: Surroundings | None = None
@@ -231,8 +236,9 @@ class Worker:
         for number in gained:
             assert self._around is not None
             shard = self.shards[number] = Shard(number, self._around)
-            before = self._tasks.get(number)
-            self._tasks[number] = asyncio.create_task(self._run(shard, before))
+            task = self._tasks[number] = asyncio.create_task(self._run(number, shard))
+            self._unended.add(task)
+            task.add_done_callback(self._unended.discard)
         for number in assigned:
             self.shards[number].unfollow()
 
@@ -240,12 +246,13 @@ class Worker:
         del self.shards[number]
         if self._signals is not None:
             self._signals.forget(number)
-        self._tasks[number].cancel()
+        self._tasks.pop(number).cancel()
 
-    async def _run(self, shard: Shard, before: asyncio.Task[None] | None) -> None:
-        if before is not None:
-            await asyncio.wait([before])
-        await shard.run()
+    async def _run(self, number: int, shard: Shard) -> None:
+        """Runs a shard once whoever had it before has closed its store. Many may be waiting, each
+        of which may be cancelled before its turn."""
+        async with self._turns.setdefault(number, asyncio.Lock()):
+            await shard.run()
 
     async def _hold_shards(self) -> None:
         """Keeps shards open until it is cancelled; they close while the worker leaves the group,
@@ -256,8 +263,9 @@ class Worker:
             self._ending = True
             for task in self._tasks.values():
                 task.cancel()
-            if self._tasks:
-                await asyncio.wait(self._tasks.values())
+            # A lost shard was cancelled once: twice, it would not wait for its threads.
+            if self._unended:
+                await asyncio.wait(self._unended)
             self.shards.clear()
 
     async def _watch_limits(self) -> None:

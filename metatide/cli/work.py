@@ -15,6 +15,7 @@ from metatide.advertised import joined, worker_host
 from metatide.config import Config, Effective, configured
 from metatide.data_folder import open_data_folder
 from metatide.garbage_collection import collect_seldom
+from metatide.open_files import allow_open_files
 from metatide.process_metrics import VERSION
 from metatide.stack.machine import MIB, free_port, require_port
 from metatide.stack.running import completed, missing
@@ -63,6 +64,7 @@ def command(effective: Effective) -> None:
     logging.getLogger().setLevel(logging.CRITICAL)
     logs.configure(config.log)
     limit_freed_memory()
+    allow_open_files()
     open_data_folder(config)
     name = config.worker.name
     log.info(

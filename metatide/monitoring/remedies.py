@@ -116,8 +116,9 @@ SECTIONS: Final = (
             "process_cpu_seconds": "Near 1 a second in a worker: its event loop is full; add one.",
             "process_resident_memory_bytes": "As `metatide_memory_bytes`.",
             "process_virtual_memory_bytes": "Nothing: stores are mapped files.",
-            "process_open_fds": "Near `process_max_fds`: raise the limit (`ulimit -n`).",
-            "process_max_fds": "The limit itself; stores keep many files open.",
+            "process_open_fds": "Near `process_max_fds`: raise the hard limit (`ulimit -Hn`).",
+            "process_max_fds": "The limit itself; a worker raises it to the hard one, for stores "
+            "keep many files open.",
             "process_start_time_seconds": "It changes often: something ends the process; its log "
             "says what.",
         },

@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 
+from hive.errors import ColdShardError
 from processors.fold import Fold, Signal
 from processors.metrics import Metrics
 from processors.signals import (
@@ -245,3 +246,33 @@ def test_a_topic_that_a_worker_makes_has_a_partition_for_each_shard(kafka_broker
     while topic.signals not in (topics := admin.list_topics(timeout=30).topics):
         pass
     assert len(topics[topic.signals].partitions) == topic.shards
+
+
+class DamagedSnapshot:
+    """A snapshot of a store with a bad block."""
+
+    def get(self, _: bytes) -> bytes:
+        raise ColdShardError("a block is bad")
+
+
+def test_a_store_that_cannot_be_read_concerns_its_shard_alone(kafka_broker: str) -> None:
+    sound, metrics, now_s = MemoryStore(), Metrics(), [1_000.0]
+    views = {0: DamagedSnapshot(), 1: sound.snapshot()}
+    signals = Signals(
+        Topic(kafka_broker, "asking", 2),
+        lambda shard: cast("StoreSnapshot", views[shard]),
+        metrics,
+        lambda: now_s[0],
+    )
+
+    def sent() -> float | None:
+        signals._send_due()
+        return metrics.registry.get_sample_value("metatide_asks_total")
+
+    for shard in views:
+        signals.ask_for_reader(shard, Ask(0, SCOPE, FAR))
+    assert sent() == 1, "of the sound one"
+    assert signals.waiting == 2
+    views[0] = sound.snapshot()
+    now_s[0] += AGAIN_FIRST_S
+    assert sent() == 3, "of both"

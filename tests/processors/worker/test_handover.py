@@ -1,0 +1,128 @@
+"""A shard that comes and goes while it is slow to close: one task at a time has its store."""
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from hive.errors import StoppedError
+from processors.directory import WorkerDirectory
+from processors.metrics import Metrics
+from processors.shard import Shard, Surroundings
+from processors.worker import Worker, WorkerSettings
+from state.image import Images
+from state.store import MemoryBudget, Position, Store
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import Topic
+from state.topic.client import Bounds
+from tests.processors.worker.in_process import until
+
+NUMBER = 3
+BUDGET = MemoryBudget(64 << 20)
+TOPIC = Topic("127.0.0.1:1", "topic", 1, {}, "id")
+
+
+class SlowShard:
+    """A shard that closes when it is told to."""
+
+    all: list["SlowShard"]
+
+    def __init__(self, *_: object) -> None:
+        self.runs = False
+        self.may_close = asyncio.Event()
+        self.all.append(self)
+
+    def unfollow(self) -> None:
+        pass
+
+    async def run(self) -> None:
+        self.runs = True
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await self.may_close.wait()
+            self.runs = False
+
+
+@pytest.fixture
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worker:
+    monkeypatch.setattr(SlowShard, "all", [], raising=False)
+    monkeypatch.setattr("processors.worker.Shard", SlowShard)
+    worker = Worker(WorkerSettings(servers=TOPIC.servers, topic="topic", path=tmp_path, group="g"))
+    worker._around = cast("Surroundings", SimpleNamespace(metrics=Metrics()))
+    return worker
+
+
+def running() -> list[int]:
+    return [at for at, shard in enumerate(SlowShard.all) if shard.runs]
+
+
+async def turns() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("between", [turns, None])
+async def test_a_shard_that_comes_back_waits_for_all_before_it(
+    worker: Worker, between: Any
+) -> None:
+    worker._assign(frozenset([NUMBER]))
+    await turns()
+    for _ in range(2):
+        for assigned in ([], [NUMBER]):
+            worker._assign(frozenset(assigned))
+            if between is not None:
+                await between()
+    await turns()
+    assert running() == [0]
+    SlowShard.all[0].may_close.set()
+    await until(lambda: running() == [2])
+    SlowShard.all[2].may_close.set()
+    await end(worker)
+
+
+async def test_a_worker_that_ends_waits_for_a_shard_that_it_lost(worker: Worker) -> None:
+    worker._assign(frozenset([NUMBER]))
+    await turns()
+    for assigned in ([], [NUMBER], []):
+        worker._assign(frozenset(assigned))
+        await turns()
+    ending = asyncio.create_task(end(worker))
+    await turns()
+    assert running() == [0]
+    assert not ending.done()
+    SlowShard.all[0].may_close.set()
+    await ending
+    assert running() == []
+
+
+async def end(worker: Worker) -> None:
+    holding = asyncio.create_task(worker._hold_shards())
+    await asyncio.sleep(0)
+    holding.cancel()
+    await asyncio.wait([holding])
+
+
+def test_an_image_that_comes_too_late_leaves_the_store_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images, identity = Images(str(tmp_path / "images"), BUDGET), shard_identity(TOPIC, 0)
+    with Store(tmp_path / "made", identity, families=SHARD_FAMILIES, budget=BUDGET) as store:
+        changes = store.transaction()
+        changes.put(b"key", b"value")
+        store.commit(changes, Position(0, 1, 1))
+        images.create(store, tmp_path / "scratch")
+    directory = WorkerDirectory(tmp_path / "worker")
+    reader = SimpleNamespace(bounds=lambda _: Bounds(0, 9))
+    bulk = SimpleNamespace(reader=lambda: reader)
+    around: Any = SimpleNamespace(directory=directory, topic=TOPIC, bulk=bulk)
+    stopped = Shard(0, around)
+    monkeypatch.setattr(stopped, "_fits_topic", lambda _: True)
+    stopped._stop.set()
+    with directory.owned():
+        with pytest.raises(StoppedError):
+            stopped._restore(images)
+        assert not directory.store(0).parent.joinpath("0.new").exists()
+        assert not directory.store(0).exists()
