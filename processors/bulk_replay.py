@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event, local
 from typing import Final, TypeVar
 
-from hive.errors import OtherStoreError, UnreadableRecordError
+from hive.errors import OtherStoreError, StoppedError, UnreadableRecordError
 from processors.freed_memory import give_back_freed_memory
 from processors.lost_records import has_records_of
 from processors.replay import Progress, replay
@@ -86,7 +86,13 @@ class Bulk:
         """Runs a function in a thread. When the caller is cancelled, the thread is stopped and
         awaited, unless no thread has begun with it."""
 
+        has_begun = False
+
         def work_and_rest() -> T:
+            nonlocal has_begun
+            has_begun = True
+            if stop.is_set():
+                raise StoppedError("nobody waits for this work any more")
             reader = self.reader()
             reader.stop = stop
             try:
@@ -95,17 +101,19 @@ class Bulk:
                 reader.rest()
 
         loop = asyncio.get_running_loop()
-        job = self._pool.submit(work_and_rest)
-        future = asyncio.wrap_future(job)
+        future = loop.run_in_executor(self._pool, work_and_rest)
         self._running += 1
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
             stop.set()
-            if not job.cancel():
+            if has_begun:
                 await asyncio.wait([future])
                 # What it raised comes of the stop; asyncio would print what nobody looks at.
                 future.exception()
+            else:
+                # A thread that takes it now sees the stop first.
+                future.cancel()
             raise
         finally:
             self._running -= 1
