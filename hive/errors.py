@@ -150,6 +150,10 @@ class NoTopicError(TopicError):
     """There is no events topic yet."""
 
 
+class StoppedError(MachineError):
+    """Work was given up because whoever wanted it has been told to end."""
+
+
 class NoKdcError(TopicError):
     """No key distribution centre answers now, so that there is no ticket to show the brokers."""
 

@@ -84,22 +84,28 @@ class Bulk:
 
     async def run(self, work: Callable[[], T], stop: Event) -> T:
         """Runs a function in a thread. When the caller is cancelled, the thread is stopped and
-        awaited."""
+        awaited, unless no thread has begun with it."""
 
         def work_and_rest() -> T:
+            reader = self.reader()
+            reader.stop = stop
             try:
                 return work()
             finally:
-                self.reader().rest()
+                reader.rest()
 
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(self._pool, work_and_rest)
+        job = self._pool.submit(work_and_rest)
+        future = asyncio.wrap_future(job)
         self._running += 1
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
             stop.set()
-            await asyncio.wait([future])
+            if not job.cancel():
+                await asyncio.wait([future])
+                # What it raised comes of the stop; asyncio would print what nobody looks at.
+                future.exception()
             raise
         finally:
             self._running -= 1

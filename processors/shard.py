@@ -256,7 +256,9 @@ class Shard:
         if newer <= self._unusable:
             return False
         new = around.directory.new(self.number)
-        restored = around.images.restore_newest(identity, new, fits=self._fits_topic)
+        restored = around.images.restore_newest(
+            identity, new, fits=self._fits_topic, stop=self._stop
+        )
         shutil.rmtree(new, ignore_errors=True)
         if restored is not None and restored.name in newer:
             return True
@@ -273,6 +275,7 @@ class Shard:
                 shard_identity(self._around.topic, self.number),
                 directory.new(self.number),
                 fits=self._fits_topic,
+                stop=self._stop,
             )
         except OSError as error:
             if first > 0:
@@ -280,10 +283,7 @@ class Shard:
                 raise
             log.warning("images can't be read now", shard=self.number, error=str(error))
             return
-        if restored is not None and self._stop.is_set():
-            # The store is another one's now.
-            shutil.rmtree(directory.new(self.number), ignore_errors=True)
-        elif restored is not None:
+        if restored is not None:
             directory.swap_in(self.number)
             log.info(
                 "an image was restored",

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
+from threading import Event
 from typing import Final
 from uuid import uuid4
 
@@ -15,7 +16,7 @@ from hive.urls import masked
 from state import digest
 from state.image import manifest as manifests
 from state.image.manifest import File, Manifest
-from state.image.storage import Storage
+from state.image.storage import Storage, heed
 from state.store import Identity, MemoryBudget, Position, ReadOnlyStore, Store
 from state.store.families import SHARD_FAMILIES
 
@@ -107,25 +108,33 @@ class Images:
                     image=manifest.name,
                 )
 
-    def restore(self, manifest: Manifest, path: Path) -> None:
-        """Builds the store of an image; the path must not exist."""
+    def restore(self, manifest: Manifest, path: Path, *, stop: Event | None = None) -> None:
+        """Builds the store of an image; the path must not exist. Gives up and leaves nothing once
+        `stop` is set."""
         assert not path.exists(), f"{path} is there already"
         path.mkdir(parents=True)
         try:
             for file in manifest.files:
-                self._fetch(manifest, file, path / file.name)
+                heed(stop)
+                self._fetch(manifest, file, path / file.name, stop)
             self._check(manifest, path)
+            heed(stop)
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
             raise
 
     def restore_newest(
-        self, identity: Identity, path: Path, *, fits: Fits = lambda _: True
+        self,
+        identity: Identity,
+        path: Path,
+        *,
+        fits: Fits = lambda _: True,
+        stop: Event | None = None,
     ) -> Manifest | None:
         """Builds the newest usable image of a shard; None if there is none."""
         for manifest in self.fitting(identity, fits):
             try:
-                self.restore(manifest, path)
+                self.restore(manifest, path, stop=stop)
             except ImageError as error:
                 log.warning("an image can't be used", error=str(error))
                 continue
@@ -175,10 +184,10 @@ class Images:
             if path is None or (file.hash not in needed and self._is_old(path)):
                 self._storage.put(scratch / file.name, f"{files}/{file.hash}")
 
-    def _fetch(self, manifest: Manifest, file: File, path: Path) -> None:
+    def _fetch(self, manifest: Manifest, file: File, path: Path, stop: Event | None) -> None:
         source = f"{self._folder(manifest.identity, 'files')}/{file.hash}"
         try:
-            self._storage.fetch(source, path)
+            self._storage.fetch(source, path, stop)
         except FileNotFoundError as error:
             raise ImageError(
                 f"the image {manifest.name} of shard {manifest.identity.shard} lacks the file "

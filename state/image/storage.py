@@ -4,12 +4,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 from uuid import uuid4
 
 import fsspec
+from fsspec.callbacks import Callback
 
-from hive.errors import ImageError
+from hive.errors import ImageError, StoppedError
 from hive.urls import masked
 
 
@@ -19,10 +21,28 @@ def _os_errors() -> Iterator[None]:
     refuses something, are seldom an OSError, as they are of a disk."""
     try:
         yield
-    except OSError:
+    except (OSError, StoppedError):
         raise
     except Exception as error:
         raise OSError(masked(f"{type(error).__name__}: {error}")) from error
+
+
+def heed(stop: Event | None) -> None:
+    """Gives up what is under way if nobody waits for it any more."""
+    if stop is not None and stop.is_set():
+        raise StoppedError("an image isn't fetched any further")
+
+
+class _Pieces(Callback):  # type: ignore[misc]
+    """Is called after each piece of a file."""
+
+    def __init__(self, stop: Event | None) -> None:
+        super().__init__()
+        self._stop = stop
+
+    def relative_update(self, inc: int = 1) -> None:
+        heed(self._stop)
+        super().relative_update(inc)
 
 
 class Storage:
@@ -69,8 +89,9 @@ class Storage:
         self._fs.mv(aside, final)
 
     @_os_errors()
-    def fetch(self, path: str, local: Path) -> None:
-        self._fs.get_file(path, str(local))
+    def fetch(self, path: str, local: Path, stop: Event | None = None) -> None:
+        """Downloads a file; gives up between two pieces once `stop` is set."""
+        self._fs.get_file(path, str(local), callback=_Pieces(stop))
 
     @_os_errors()
     def remove(self, path: str) -> bool:

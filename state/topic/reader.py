@@ -1,23 +1,27 @@
 """Reads a shard's records from the topic, in order and without gaps."""
 
 from collections.abc import Iterator
+from threading import Event
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from hive.errors import TopicError
+from hive.errors import StoppedError, TopicError
 from state.topic.batch_size import BYTES_MAX, BatchSize
 from state.topic.client import Bounds
 from state.topic.description import Topic
-from state.topic.settings import QUIET, REQUEST_TIMEOUT_S
+from state.topic.settings import QUIET
 from state.topic.silence import Silence
 
 _POLL_S: Final = 0.25
 _RETRIES_MAX: Final = 2
 # librdkafka's own codes have names that begin with an underscore.
 _OUT_OF_RANGE: Final = KafkaError._AUTO_OFFSET_RESET  # noqa: SLF001
+_NO_ANSWER: Final = (KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN)  # noqa: SLF001
+_BOUNDS_TIMEOUTS_S: Final = (1.0, 2.0, 3.0, 4.0)
+"""The timeouts of the attempts to read bounds. Nothing ends one of them early."""
 
 log = structlog.get_logger(__name__)
 
@@ -35,7 +39,10 @@ class TopicReader:
     1. Offsets of a partition are contiguous. If some seem to be missing, the reader reads again.
     2. If the topic really lacks some, it continues after them: the intervals of the changes show
        the fold what is missing.
+    3. Once `stop` is set, it doesn't wait for brokers any longer.
     """
+
+    stop: Event | None = None
 
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
@@ -56,10 +63,15 @@ class TopicReader:
     def bounds(self, shard: int) -> Bounds:
         """The offsets that the shard's partition holds now."""
         where = TopicPartition(self._topic.name, shard)
-        try:
-            return Bounds(*self._consumer.get_watermark_offsets(where, timeout=REQUEST_TIMEOUT_S))
-        except KafkaException as error:
-            raise self._error(shard, error.args[0]) from error
+        for timeout_s in _BOUNDS_TIMEOUTS_S:
+            self._heed_stop()
+            try:
+                return Bounds(*self._consumer.get_watermark_offsets(where, timeout=timeout_s))
+            except KafkaException as error:
+                fault = error
+                if fault.args[0].code() not in _NO_ANSWER:
+                    break
+        raise self._error(shard, fault.args[0]) from fault
 
     def read(self, shard: int, start: int, end: int) -> Iterator[list[StoredRecord]]:
         """The records from `start` up to `end`, in batches, which are empty while the brokers are
@@ -80,6 +92,8 @@ class TopicReader:
             if fault is not None:
                 retries += 1
                 expected = self._recover(shard, expected, fault, retries)
+            if not batch:
+                self._heed_stop()
             if silence.too_long:
                 raise self._error(shard, f"nothing came for {silence.max_s:g} s")
 
@@ -124,6 +138,10 @@ class TopicReader:
 
     def _seek(self, shard: int, offset: int) -> None:
         self._consumer.assign([TopicPartition(self._topic.name, shard, offset)])
+
+    def _heed_stop(self) -> None:
+        if self.stop is not None and self.stop.is_set():
+            raise StoppedError(f"the topic {self._topic.name} isn't read any further")
 
     def _error(self, shard: int, why: object) -> TopicError:
         return TopicError(

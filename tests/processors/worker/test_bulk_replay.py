@@ -1,5 +1,6 @@
 """What a worker's threads for catching up do while there is nothing to catch up with."""
 
+import asyncio
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -7,13 +8,14 @@ from threading import Event
 import pytest
 
 from hive.errors import OtherStoreError
-from processors.bulk_replay import Bulk
+from processors.bulk_replay import THREADS, Bulk
 from processors.replay import replay
 from processors.skips import Skips
 from state.records import Change, encode
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
-from state.topic import TopicReader
+from state.topic import Topic, TopicReader
+from tests.processors.worker.in_process import until
 from tests.support.histories import OTHERS, RECORDS, fold
 from tests.support.topics import TopicWriter, delete_before, delete_topic, new_topic, write
 
@@ -41,6 +43,30 @@ async def test_its_readers_fetch_nothing_between_two_stretches(kafka_broker: str
         assert not any(reader._consumer.assignment() for reader in readers)
     bulk.close()
     delete_topic(kafka_broker, topic.name)
+
+
+async def test_what_no_thread_has_begun_ends_at_once_when_it_is_stopped() -> None:
+    bulk, may_end, begun = Bulk(Topic("127.0.0.1:1", "topic", 1, {}, "id")), Event(), list[int]()
+
+    def work(number: int) -> None:
+        begun.append(number)
+        may_end.wait()
+
+    stops = [Event() for _ in range(THREADS + 1)]
+    tasks = [
+        asyncio.create_task(bulk.run(partial(work, number), stop))
+        for number, stop in enumerate(stops)
+    ]
+    await until(lambda: len(begun) == THREADS)
+    for task in tasks:
+        task.cancel()
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    assert done == {tasks[-1]}
+    assert all(stop.is_set() for stop in stops)
+    may_end.set()
+    await asyncio.wait(tasks)
+    assert sorted(begun) == list(range(THREADS))
+    bulk.close()
 
 
 async def test_a_topic_without_records_has_nothing_to_catch_up_with(

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from hive.errors import StoppedError
 from processors.directory import WorkerDirectory
 from processors.metrics import Metrics
 from processors.shard import Shard, Surroundings
@@ -121,6 +122,7 @@ def test_an_image_that_comes_too_late_leaves_the_store_alone(
     monkeypatch.setattr(stopped, "_fits_topic", lambda _: True)
     stopped._stop.set()
     with directory.owned():
-        stopped._restore(images)
+        with pytest.raises(StoppedError):
+            stopped._restore(images)
         assert not directory.store(0).parent.joinpath("0.new").exists()
         assert not directory.store(0).exists()

@@ -4,12 +4,13 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import fsspec
 import pytest
 
-from hive.errors import ImageError, MetatideError
+from hive.errors import ImageError, MetatideError, StoppedError
 from hive.names import TableName
 from processors.fold import Fold
 from state import digest
@@ -396,3 +397,29 @@ def test_a_failed_image_leaves_nothing(images: Images, store: Store, tmp_path: P
     with pytest.raises(MetatideError):
         images.create(store, tmp_path / "scratch")
     assert not (tmp_path / "scratch").exists()
+
+
+class StoppingAfter(Event):
+    """Is set once it was looked at a number of times."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        self.left = looks
+
+    def is_set(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def test_an_image_that_nobody_waits_for_is_given_up(
+    images: Images, store: Store, tmp_path: Path
+) -> None:
+    manifest = images.create(store, tmp_path / "scratch")
+    never = StoppingAfter(1_000)
+    images.restore(manifest, tmp_path / "restored", stop=never)
+    looks = 1_000 - never.left
+    assert looks > len(manifest.files), "before each file, within it, and at the end"
+    for after in range(looks):
+        with pytest.raises(StoppedError):
+            images.restore_newest(IDENTITY, tmp_path / "stopped", stop=StoppingAfter(after))
+        assert not (tmp_path / "stopped").exists()

@@ -1,10 +1,14 @@
 """A reader of one partition, from a real broker."""
 
+from threading import Event
 from typing import Any
 
-from confluent_kafka import Consumer, Message
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from state.topic import TopicReader
+from hive.errors import StoppedError, TopicError
+from state.topic import Topic, TopicReader
+from state.topic.settings import REQUEST_TIMEOUT_S
 from tests.support.topics import TopicWriter, delete_topic, new_topic
 
 RECORDS = 2_500
@@ -44,3 +48,50 @@ def test_it_waits_for_no_more_records_than_there_are(kafka_broker: str) -> None:
         left -= came
     assert left == 0
     delete_topic(kafka_broker, topic.name)
+
+
+class Unanswered:
+    """A consumer whose brokers are away."""
+
+    def __init__(self, stop: Event, stopped_at: int) -> None:
+        self.timeouts_s: list[float] = []
+        self._stop = stop
+        self._stopped_at = stopped_at
+
+    def get_watermark_offsets(self, _: TopicPartition, timeout: float) -> None:
+        self.timeouts_s.append(timeout)
+        if len(self.timeouts_s) == self._stopped_at:
+            self._stop.set()
+        raise KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+
+    def assign(self, _: list[TopicPartition]) -> None:
+        pass
+
+    def consume(self, count: int, timeout_s: float) -> list[Message]:
+        self._stop.set()
+        return []
+
+    def close(self) -> None:
+        pass
+
+
+def test_without_brokers_it_waits_as_long_as_a_request_may_take() -> None:
+    with TopicReader(Topic("127.0.0.1:1", "topic", 1, {}, "id")) as reader:
+        consumer: Any = Unanswered(Event(), 0)
+        reader._consumer = consumer
+        with pytest.raises(TopicError, match="partition 0 of topic topic"):
+            reader.bounds(0)
+    assert sum(consumer.timeouts_s) == REQUEST_TIMEOUT_S
+
+
+def test_once_it_is_stopped_it_does_not_wait_for_brokers() -> None:
+    with TopicReader(Topic("127.0.0.1:1", "topic", 1, {}, "id")) as reader:
+        stop = reader.stop = Event()
+        consumer: Any = Unanswered(stop, 2)
+        reader._consumer = consumer
+        with pytest.raises(StoppedError):
+            reader.bounds(0)
+        assert len(consumer.timeouts_s) == 2
+        stop.clear()
+        with pytest.raises(StoppedError):
+            list(reader.read(0, 0, 1))
