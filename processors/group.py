@@ -204,3 +204,6 @@ class Group:
                 await app.stop()
         except Exception as error:
             log.warning("the live consumer failed to stop", why=repr(error))
+        finally:
+            transport: Any = app.transport
+            transport.close_unused_loop()

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiokafka.errors import KafkaError
 
 from processors.group import Group, Membership
 from state.topic import Topic
@@ -27,3 +28,19 @@ async def test_a_session_may_be_long(tmp_path: Path, session_timeout_s: int) -> 
         await thread._create_worker_consumer(app.transport).stop()
     finally:
         thread.thread_loop.close()
+
+
+async def test_a_start_that_fails_leaves_no_files_open(tmp_path: Path) -> None:
+    group = group_without_brokers(tmp_path)
+    for number in range(3):
+        app = group._make_app()
+        with pytest.raises(KafkaError):
+            await app.start()
+        await group._stop(app)
+        if number == 0:
+            before = open_files()
+    assert open_files() == before
+
+
+def open_files() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
