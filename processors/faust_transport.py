@@ -84,6 +84,8 @@ class _Consumer(aiokafka.Consumer):
         )
         # It ends with the thread, as the loop that Faust would have made.
         thread._close_thread_loop_on_stop = True  # noqa: SLF001
+        transport: Any = self.transport
+        transport.thread = thread
         return thread
 
     @property
@@ -129,3 +131,11 @@ class Transport(aiokafka.Transport):
     """The member id to join with; a group that doesn't know it takes it for a new member."""
     rack: str | None = None
     """Where the consumer is, in the brokers' words."""
+    thread: _Thread | None = None
+    """The consumer's thread, once there is a consumer."""
+
+    def close_unused_loop(self) -> None:
+        """Closes the loop of a consumer whose thread never ran: nobody else does, and it holds
+        files open."""
+        if self.thread is not None and self.thread._thread is None:  # noqa: SLF001
+            self.thread.thread_loop.close()

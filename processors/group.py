@@ -29,6 +29,8 @@ BACK_OFF_MAX_S: Final = 10.0
 PROVEN_S: Final = 30.0
 COMMIT_EVERY_S: Final = 1.0
 STOP_TIMEOUT_S: Final = 3.0
+REQUEST_TIMEOUT_S: Final = 90.0
+REQUEST_SLACK_S: Final = 10.0
 
 log = structlog.get_logger(__name__)
 
@@ -143,6 +145,9 @@ class Group:
             broker_client_id=self._client_id,
             canonical_url=f"http://{membership.address}",
             broker_session_timeout=timeout_s,
+            # Faust refuses a session that is longer than a request may take, of which 90 s is its
+            # own limit.
+            broker_request_timeout=max(REQUEST_TIMEOUT_S, timeout_s + REQUEST_SLACK_S),
             broker_heartbeat_interval=HEARTBEAT_S,
             broker_rebalance_timeout=timeout_s,
             broker_max_poll_interval=3600,
@@ -199,3 +204,6 @@ class Group:
                 await app.stop()
         except Exception as error:
             log.warning("the live consumer failed to stop", why=repr(error))
+        finally:
+            transport: Any = app.transport
+            transport.close_unused_loop()

@@ -78,6 +78,11 @@ class Metrics:
             "What the stores take of that: cached blocks, indexes, write buffers.",
         )
 
+    def forget(self, shard: int) -> None:
+        """Drops the figures of a shard that has moved away: old ones would raise alerts."""
+        for figure in (self.lag_records, self.image_made_s):
+            figure.remove(shard)
+
     def are_in(self, phases: Iterable[Phase]) -> None:
         """Sets the phase of each shard."""
         counts = Counts(phases)

@@ -215,7 +215,10 @@ class Shard:
 
     async def flush(self) -> None:
         """Makes all events durable, and all but the last few of the other records. A store that
-        fails is opened again, as after any fault."""
+        fails is opened again, as after any fault. One of which an image is being made waits for
+        the next turn: the others would wait for its storage, too."""
+        if self._lifecycle.locked():
+            return
         async with self._lifecycle:
             store = self._store
             if store is None or not _is_due(store.position, self._flushed):

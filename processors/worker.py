@@ -246,6 +246,7 @@ class Worker:
         del self.shards[number]
         if self._signals is not None:
             self._signals.forget(number)
+        self.metrics.forget(number)
         self._tasks.pop(number).cancel()
 
     async def _run(self, number: int, shard: Shard) -> None:
@@ -317,7 +318,7 @@ class Worker:
         assert around.images is not None
         manifest = await shard.make_image()
         await asyncio.to_thread(around.images.prune, shard_identity(around.topic, number), keep)
-        if manifest is not None:
+        if manifest is not None and self.shards.get(number) is shard:
             self.metrics.image_made_s.labels(number).set(manifest.made_s)
             event_id = manifest.position.applied
             log.info("an image was made", shard=number, event_id=event_id, image=manifest.name)
@@ -340,6 +341,9 @@ class Worker:
                 continue
             now = time.monotonic()
             for number, shard in shards.items():
+                if self.shards.get(number) is not shard:
+                    # It moved away meanwhile.
+                    continue
                 shard.end = max(ends[number], shard.position.offset)
                 lag = ends[number] - shard.position.offset
                 self.metrics.lag_records.labels(number).set(max(0, lag))

@@ -1,6 +1,7 @@
 """A shard that comes and goes while it is slow to close: one task at a time has its store."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,7 +16,7 @@ from processors.worker import Worker, WorkerSettings
 from state.image import Images
 from state.store import MemoryBudget, Position, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
-from state.topic import Topic
+from state.topic import Topic, TopicClient
 from state.topic.client import Bounds
 from tests.processors.worker.in_process import until
 
@@ -126,3 +127,56 @@ def test_an_image_that_comes_too_late_leaves_the_store_alone(
             stopped._restore(images)
         assert not directory.store(0).parent.joinpath("0.new").exists()
         assert not directory.store(0).exists()
+
+
+def figures(worker: Worker) -> list[object]:
+    names = ("metatide_lag_records", "metatide_image_made_seconds")
+    label = {"shard": str(NUMBER)}
+    return [worker.metrics.registry.get_sample_value(name, label) for name in names]
+
+
+def take(worker: Worker, before_image: Callable[[], None] = lambda: None) -> Any:
+    """Gives the worker a shard."""
+    worker._assign(frozenset([NUMBER]))
+    images = SimpleNamespace(prune=lambda *_: 0)
+    worker._around = cast("Surroundings", SimpleNamespace(topic=TOPIC, images=images))
+
+    async def make_image() -> object:
+        before_image()
+        return SimpleNamespace(made_s=7.0, position=Position(), name="image")
+
+    shard: Any = worker.shards[NUMBER]
+    shard.position, shard.awaits, shard.make_image = Position(), None, make_image
+    return shard
+
+
+async def test_a_shard_that_moves_away_takes_its_figures_along(worker: Worker) -> None:
+    shard = take(worker)
+    worker.metrics.lag_records.labels(NUMBER).set(9)
+    await worker._make_image(NUMBER, shard)
+    assert figures(worker) == [9, 7]
+    worker._assign(frozenset())
+    assert figures(worker) == [None, None]
+    await worker._make_image(NUMBER, take(worker, lambda: worker._assign(frozenset())))
+    assert figures(worker) == [None, None], "it moved while its image was made"
+
+
+async def test_a_shard_that_moves_away_while_the_topic_is_looked_at_has_no_figures(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+    loop = asyncio.get_running_loop()
+
+    def ends(shards: dict[int, object]) -> dict[int, int]:
+        looks.append(len(shards))
+        loop.call_soon_threadsafe(worker._assign, frozenset())
+        return dict.fromkeys(shards, 9)
+
+    monkeypatch.setattr("processors.worker.WATCH_S", 0.01)
+    worker._client = cast("TopicClient", SimpleNamespace(ends=ends))
+    take(worker)
+    watching = asyncio.create_task(worker._watch_arrival())
+    await until(lambda: len(looks) > 2)
+    assert looks[:2] == [1, 0]
+    assert figures(worker) == [None, None]
+    watching.cancel()

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import gc
 import os
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from processors.replay import replay
 from processors.shard import UNFLUSHED_RECORDS_MAX, Record, Shard
 from processors.worker import Worker
 from state import keys
+from state.image import Images, Manifest
 from state.records import (
     AnyRecord,
     Change,
@@ -310,6 +312,36 @@ async def test_only_events_and_many_other_records_make_a_flush_due(
             assert not await writes_files(shard, opened)
         assert await writes_files(shard, opened)
         assert await writes_files(shard, put(2))
+
+
+async def test_an_image_that_is_being_uploaded_holds_up_no_flush(
+    topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def create(images: Images, store: Store, scratch: Path) -> Manifest:
+        begun.set()
+        may_end.wait()
+        return make(images, store, scratch)
+
+    make = Images.create
+    monkeypatch.setattr(Images, "create", create)
+    place = str(tmp_path / "images")
+    async with working(topic, tmp_path, images_url=place, flush_s=3600) as worker:
+        await asyncio.to_thread(write, topic, CREATED)
+        shard = worker.shards[0]
+        await until(lambda: shard.position.offset == 1)
+        making = asyncio.create_task(worker.make_images())
+        try:
+            await until(begun.is_set)
+            async with asyncio.timeout(5):
+                await shard.flush()
+            assert shard._flushed.offset == 0, "it waits for the next turn"
+        finally:
+            may_end.set()
+            await making
+        await shard.flush()
+        assert shard._flushed.offset == 1
 
 
 async def test_storage_of_images_that_does_not_answer_ends_nothing(
