@@ -47,7 +47,7 @@ class Limits:
         await self._room.wait()
 
     async def check(self) -> None:
-        """Measures disk and memory once. What can't be measured now leaves all as it was."""
+        """Measures disk and memory once. What can't be measured now counts as before."""
         try:
             await asyncio.to_thread(self._look)
         except OSError as error:
@@ -57,16 +57,16 @@ class Limits:
             self._measured = False
         else:
             self._measured = True
-            self.fault = self._over()
+        self.fault = self._over()
         if self.fault is None:
             self._room.set()
         else:
             self._room.clear()
 
     def _look(self) -> None:
-        self.disk_bytes = self._disk_usage.look()
         self.memory_bytes = self._process.memory_info().rss
         self.disk_free_bytes = shutil.disk_usage(self._path).free
+        self.disk_bytes = self._disk_usage.look()
 
     def _over(self) -> str | None:
         free = self.disk_free_bytes

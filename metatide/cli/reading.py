@@ -1,6 +1,7 @@
 """What commands share that read from a server: the options of a requirement, and a client."""
 
 import functools
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -153,8 +154,9 @@ def _settings(config: Config) -> Settings:
     if ca is not None:
         trusted(ca, "reads.tls_ca")
     # A person sees the error at once, and decides what to do. A proxy would be shown the token,
-    # and can't reach the addresses of this machine.
-    return Settings(token, retry_s=0, verify=str(ca) if ca else True, trust_env=False)
+    # and can't reach the addresses of this machine. But authorities of the environment count.
+    authorities = str(ca) if ca else os.environ.get("SSL_CERT_FILE") or True
+    return Settings(token, retry_s=0, verify=authorities, trust_env=False)
 
 
 def _wrong_token(url: Url, config: Config) -> str:

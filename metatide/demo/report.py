@@ -50,10 +50,14 @@ class Report:
 
 @contextmanager
 def reporting(
-    what: str, count: Callable[[], int], beside: Counts = MappingProxyType({})
+    what: str,
+    count: Callable[[], int],
+    beside: Counts = MappingProxyType({}),
+    *,
+    needs_reader: bool = False,
 ) -> Iterator[None]:
-    """Prints the rate to stdout every second, and once more at the end. Raises OSError if it can't
-    be printed, and interrupts the main thread then.
+    """Prints the rate to stdout every second, and once more at the end. Raises OSError at the end
+    if it can't be printed; a run that needs a reader is interrupted then.
     """
     report, console, ended = Report(what, count, beside), PlainConsole(), threading.Event()
     if console.is_terminal:
@@ -69,16 +73,21 @@ def reporting(
                 click.echo(json.dumps(report.look()))
         except OSError as fault:
             faults.append(fault)
-            # A run may have no end of its own: where nobody reads, it ends as by Ctrl-C.
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            if needs_reader:
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()
     try:
         yield
+    except KeyboardInterrupt:
+        if faults:
+            raise faults[0] from None
+        raise
     finally:
         ended.set()
         thread.join()
-        if faults:
-            raise faults[0]
-        click.echo(json.dumps(report.look()))
+        if not faults:
+            click.echo(json.dumps(report.look()))
+    if faults:
+        raise faults[0]

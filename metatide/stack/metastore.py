@@ -159,6 +159,12 @@ class Metastore(Service):
         name: str = "metastore",
         release: Release = HIVE_4_2,
     ) -> None:
+        # Java takes a colon for the end of a folder with classes or settings.
+        if ":" in str(folder):
+            raise InputError(
+                f"a metastore can't keep its files in {folder}: its name has a colon; choose "
+                "another (--data-dir)"
+            )
         self.name = name
         self._release = release
         self._folder = folder

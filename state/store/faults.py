@@ -81,18 +81,22 @@ class Faults:
                 f"the store in {self.path} has column families that this version doesn't know "
                 f"({text}): use the version that wrote it, or build the shard again"
             )
-        for sign, advice in _MACHINE.items():
-            if sign in text:
-                return MachineError(f"the store in {self.path} failed: {text}: {advice}")
-        return self.cold(text)
+        return self._of_machine(text) or self.cold(text)
 
     def of_copying(self, error: Exception, copy: Path) -> Exception:
         """Our error for what rocksdict raised as it copied the store: only damage says anything of
         the store itself."""
-        text = str(error)
+        text = " ".join(str(error).split()).rstrip(".")
         if type(error) is not Exception or text.startswith("Corruption"):
             return self.typed(error)
-        return MachineError(f"the store in {self.path} can't be copied to {copy}: {text}")
+        reason = f"the store in {self.path} can't be copied to {copy}: {text}"
+        return self._of_machine(text) or MachineError(reason)
+
+    def _of_machine(self, text: str) -> MachineError | None:
+        for sign, advice in _MACHINE.items():
+            if sign in text:
+                return MachineError(f"the store in {self.path} failed: {text}: {advice}")
+        return None
 
 
 def set_aside(path: Path) -> Path:

@@ -31,10 +31,15 @@ async def test_what_cannot_be_measured_stays_as_it_was(
     limits.allowed = Allowed(disk_bytes_max=3, disk_free_bytes_min=0)
     await limits.check()
     assert limits.fault is not None
+    (tmp_path / "file").write_bytes(b"")
     with monkeypatch.context() as patch:
         patch.setattr(DiskUsage, "look", fail)
-        limits.allowed = Allowed(disk_free_bytes_min=0)
         await limits.check()
         assert limits.fault is not None, "nobody knows whether there is room"
     await limits.check()
     assert limits.fault is None
+    with monkeypatch.context() as patch:
+        patch.setattr(DiskUsage, "look", fail)
+        limits.allowed = Allowed(memory_bytes_max=1, disk_free_bytes_min=0)
+        await limits.check()
+        assert "worker.memory_max_mib" in (limits.fault or ""), "memory is measured still"

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from hive.errors import InputError
 from metatide.config import load
 from metatide.stack.ports import Ports
 from metatide.stack.processes import services
@@ -23,3 +26,14 @@ def test_the_first_worker_has_the_port_for_http_and_the_others_free_ones(tmp_pat
         if service.name.startswith("worker")
     }
     assert ports == {"worker-1": "9084", "worker-2": "0", "worker-3": "0"}
+
+
+def test_a_metastore_cannot_be_in_a_folder_with_a_colon(tmp_path: Path) -> None:
+    environ = {
+        "METATIDE_DATA_DIR": str(tmp_path / "a:b"),
+        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1",
+        "METATIDE_DATABASE_URL": "postgresql://hive@127.0.0.1:1/metastore",
+        "METATIDE_METASTORE": "true",
+    }
+    with pytest.raises(InputError, match="its name has a colon"):
+        services(load(environ=environ), Ports(tmp_path / "ports.json"))
