@@ -29,6 +29,7 @@ BACK_OFF_MAX_S: Final = 10.0
 PROVEN_S: Final = 30.0
 COMMIT_EVERY_S: Final = 1.0
 STOP_TIMEOUT_S: Final = 3.0
+FOLLOW_TIMEOUT_S: Final = 10.0
 REQUEST_TIMEOUT_S: Final = 90.0
 REQUEST_SLACK_S: Final = 10.0
 
@@ -116,8 +117,16 @@ class Group:
         try:
             if where not in consumer.assignment() or not consumer.flow_active:
                 return False
-            await consumer.seek_wait({where: offset})
-        except (KafkaError, TimeoutError, faust.exceptions.ConsumerNotStarted) as error:
+            # A thread that stops takes requests that it never answers, and then has no loop, which
+            # is a RuntimeError.
+            async with asyncio.timeout(FOLLOW_TIMEOUT_S):
+                await consumer.seek_wait({where: offset})
+        except (
+            KafkaError,
+            TimeoutError,
+            RuntimeError,
+            faust.exceptions.ConsumerNotStarted,
+        ) as error:
             log.info("the live consumer can't be moved now", shard=shard, why=str(error))
             return False
         return not app.rebalancing

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from threading import Event
 from typing import Final, NamedTuple
@@ -37,20 +38,23 @@ def replay(
     stop: Event | None = None,
     report: Callable[[Progress], None] | None = None,
     skips: Skips | None = None,
+    time_s_max: float = inf,
 ) -> Position:
     """Folds the records after the store's position, up to `end` or to the present end of the topic.
 
     Signals are dropped: they have been answered, or whoever still misses the load asks again.
-    Returns early when `stop` is set, and keeps what was folded until then. Raises at a record that
-    can't be read unless an order skips it, and keeps what was folded before it.
+    Returns early when `stop` is set or after `time_s_max`, and keeps what was folded until then.
+    Raises at a record that can't be read unless an order skips it, and keeps what was folded
+    before it.
     """
     shard = store.identity.shard
     skips = skips or Skips()
+    due_s = time.monotonic() + time_s_max
     if end is None:
         end = reader.bounds(shard).end
     while True:
         try:
-            return _replay(store, reader, end, stop, report, skips)
+            return _replay(store, reader, end, stop, report, skips, due_s)
         except UnreadableRecordError as error:
             if not skips.search(reader, shard, error.offset, stop):
                 if stop is not None and stop.is_set():
@@ -65,6 +69,7 @@ def _replay(
     stop: Event | None,
     report: Callable[[Progress], None] | None,
     skips: Skips,
+    due_s: float,
 ) -> Position:
     shard = store.identity.shard
     applier = Applier(store)
@@ -89,6 +94,8 @@ def _replay(
         if time.monotonic() - flushed >= FLUSH_EVERY_S:
             store.flush()
             flushed = time.monotonic()
+        if batch and time.monotonic() >= due_s:
+            break
     return store.position
 
 

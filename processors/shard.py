@@ -318,7 +318,7 @@ class Shard:
         """Restores an image as soon as the brokers tell what the topic has."""
         while True:
             try:
-                return await self._around.bulk.run(lambda: self._restore(images), self._stop)
+                return await self._around.bulk.restore(lambda: self._restore(images), self._stop)
             except TopicError as error:
                 self.fault = str(error)
                 await asyncio.sleep(RETRY_S)

@@ -15,7 +15,7 @@ from state.records import Change, encode
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicReader
-from tests.processors.worker.in_process import until
+from tests.processors.worker.in_process import PATIENCE_S, until
 from tests.support.histories import OTHERS, RECORDS, fold
 from tests.support.topics import TopicWriter, delete_before, delete_topic, new_topic, write
 
@@ -66,6 +66,45 @@ async def test_what_no_thread_has_begun_ends_at_once_when_it_is_stopped() -> Non
     may_end.set()
     await asyncio.wait(tasks)
     assert sorted(begun) == list(range(THREADS))
+    bulk.close()
+
+
+async def test_a_stretch_ends_after_a_while(
+    kafka_broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the size of its records."""
+    monkeypatch.setattr("processors.bulk_replay.STRETCH_S", 0.0)
+    count = 2_500
+    topic = new_topic(kafka_broker, 1)
+    writer = TopicWriter(topic)
+    writer.write(0, [encode(Change(0, event, event + 1)) for event in range(count)])
+    writer.flush()
+    bulk, identity, offsets = Bulk(topic), shard_identity(topic, 0), [0]
+    with Store(tmp_path / "0", identity, families=SHARD_FAMILIES, budget=BUDGET) as store:
+        while not await bulk.catch_up(store, Skips(), Event(), lambda: None):
+            offsets.append(store.position.offset)
+        assert store.position.offset == count
+    assert len(offsets) > 1
+    assert offsets == sorted(set(offsets)), "each brings some records"
+    bulk.close()
+    delete_topic(kafka_broker, topic.name)
+
+
+async def test_images_that_are_fetched_leave_threads_to_the_others() -> None:
+    bulk, may_end, begun = Bulk(Topic("127.0.0.1:1", "topic", 1, {}, "id")), Event(), list[int]()
+
+    def fetch() -> None:
+        begun.append(1)
+        may_end.wait()
+
+    fetching = [asyncio.create_task(bulk.restore(fetch, Event())) for _ in range(THREADS)]
+    await until(lambda: len(begun) == THREADS)
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            assert await bulk.run(lambda: "caught up", Event()) == "caught up"
+    finally:
+        may_end.set()
+        await asyncio.gather(*fetching)
     bulk.close()
 
 
