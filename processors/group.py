@@ -30,7 +30,8 @@ PROVEN_S: Final = 30.0
 COMMIT_EVERY_S: Final = 1.0
 STOP_TIMEOUT_S: Final = 3.0
 FOLLOW_TIMEOUT_S: Final = 10.0
-REQUEST_TIMEOUT_S: Final = 90.0
+REQUEST_S_MIN: Final = 90.0
+"""Faust's own limit of a request, which no session may exceed."""
 REQUEST_SLACK_S: Final = 10.0
 
 log = structlog.get_logger(__name__)
@@ -156,7 +157,7 @@ class Group:
             broker_session_timeout=timeout_s,
             # Faust refuses a session that is longer than a request may take, of which 90 s is its
             # own limit.
-            broker_request_timeout=max(REQUEST_TIMEOUT_S, timeout_s + REQUEST_SLACK_S),
+            broker_request_timeout=max(REQUEST_S_MIN, timeout_s + REQUEST_SLACK_S),
             broker_heartbeat_interval=HEARTBEAT_S,
             broker_rebalance_timeout=timeout_s,
             broker_max_poll_interval=3600,
