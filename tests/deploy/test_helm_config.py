@@ -58,6 +58,8 @@ VALUES: dict[str, Any] = {
     "reads.tables": 'logs.*=any,*."tmp"_*=any',
     "reads.hosts": "metatide.example.com",
     "tracing.endpoint": "http://collector:4318/v1/traces",
+    "client.server": "https://metatide.example.com",
+    "kafka.sasl_oauthbearer_token_endpoint_url": "https://id.example.com/token",
 }
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())["properties"]
 
