@@ -31,7 +31,7 @@ COMMIT_EVERY_S: Final = 1.0
 STOP_TIMEOUT_S: Final = 3.0
 FOLLOW_TIMEOUT_S: Final = 10.0
 REQUEST_S_MIN: Final = 90.0
-"""Faust's own limit of a request, which no session may exceed."""
+"""Faust's own limit of a request; it refuses a session that is longer than that limit."""
 REQUEST_SLACK_S: Final = 10.0
 
 log = structlog.get_logger(__name__)
@@ -155,8 +155,6 @@ class Group:
             broker_client_id=self._client_id,
             canonical_url=f"http://{membership.address}",
             broker_session_timeout=timeout_s,
-            # Faust refuses a session that is longer than a request may take, of which 90 s is its
-            # own limit.
             broker_request_timeout=max(REQUEST_S_MIN, timeout_s + REQUEST_SLACK_S),
             broker_heartbeat_interval=HEARTBEAT_S,
             broker_rebalance_timeout=timeout_s,

@@ -6,13 +6,13 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, MetaData, insert, inspect, select, text, update
 
 from hive.errors import InputError, SourceError
+from hive.names import DEFAULT_CATALOG
 from hive.schema.bookkeeping import describe_version
 from hive.schema.columns import MYSQL
 from hive.schema.description import metadata
 from hive.schema.version import Version, parse_release
 from hive.urls import masked
 
-_CATALOG: Final = "hive"
 _MODEL: Final = "org.apache.hadoop.hive.metastore.model"
 
 
@@ -44,13 +44,13 @@ def insert_warehouse(engine: Engine, version: Version, managed: str, external: s
         "NAME": "default",
         "OWNER_NAME": "public",
         "OWNER_TYPE": "ROLE",
-        "CTLG_NAME": _CATALOG,
+        "CTLG_NAME": DEFAULT_CATALOG,
         "CREATE_TIME": int(time.time()),
         "TYPE": "NATIVE",
     }
     sequence = {"SEQUENCE_NAME": f"{_MODEL}.MDatabase", "NEXT_VAL": 2}
     with engine.begin() as connection:
-        of_catalog = update(catalogs).where(catalogs.c.NAME == _CATALOG)
+        of_catalog = update(catalogs).where(catalogs.c.NAME == DEFAULT_CATALOG)
         connection.execute(of_catalog.values(LOCATION_URI=managed))
         connection.execute(insert(databases).values(row))
         connection.execute(insert(tables["SEQUENCE_TABLE"]).values(sequence))
@@ -102,7 +102,7 @@ def _first_rows(version: Version) -> list[tuple[str, dict[str, Any]]]:
             "CTLGS",
             {
                 "CTLG_ID": 1,
-                "NAME": _CATALOG,
+                "NAME": DEFAULT_CATALOG,
                 "DESC": "Default catalog for Hive",
                 "LOCATION_URI": "TBD",
             },

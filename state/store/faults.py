@@ -66,7 +66,7 @@ class Faults:
 
     def typed(self, error: Exception) -> Exception:
         """Our error for what rocksdict raised; `error` itself if it isn't one of rocksdict's."""
-        text = " ".join(str(error).split()).rstrip(".")
+        text = _text_of(error)
         if isinstance(error, DbClosedError):
             return self.closed()
         if type(error) is not Exception:
@@ -86,7 +86,7 @@ class Faults:
     def of_copying(self, error: Exception, copy: Path) -> Exception:
         """Our error for what rocksdict raised as it copied the store: only damage says anything of
         the store itself."""
-        text = " ".join(str(error).split()).rstrip(".")
+        text = _text_of(error)
         if type(error) is not Exception or text.startswith("Corruption"):
             return self.typed(error)
         reason = f"the store in {self.path} can't be copied to {copy}: {text}"
@@ -97,6 +97,11 @@ class Faults:
             if sign in text:
                 return MachineError(f"the store in {self.path} failed: {text}: {advice}")
         return None
+
+
+def _text_of(error: Exception) -> str:
+    """The text of RocksDB's status in one line."""
+    return " ".join(str(error).split()).rstrip(".")
 
 
 def set_aside(path: Path) -> Path:
