@@ -11,6 +11,7 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Callable, Collection, Iterator
+from email import message_from_bytes
 from hashlib import sha256
 from pathlib import Path
 
@@ -52,10 +53,12 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def build(folder: Path) -> None:
+def build(folder: Path, root: Path = ROOT, **environ: str) -> None:
     """As a release does: sources first, and the wheels from these."""
-    for project in (ROOT, ROOT / "packages" / "client"):
-        run([sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder)], project)
+    elsewhere = {"GITHUB_SERVER_URL": "", "GITHUB_REPOSITORY": ""}
+    for project in (root, root / "packages" / "client"):
+        command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder)]
+        run(command, project, **elsewhere | environ)
 
 
 @pytest.fixture(scope="module")
@@ -128,10 +131,10 @@ def closure(name: str, extras: Collection[str]) -> Iterator[importlib.metadata.D
                 waiting.append((requirement.name, frozenset(requirement.extras)))
 
 
-def run(command: list[str], folder: Path) -> str:
-    environ = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+def run(command: list[str], folder: Path, **environ: str) -> str:
+    usual = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     done = subprocess.run(
-        command, cwd=folder, env=environ, capture_output=True, text=True, check=False
+        command, cwd=folder, env=usual | environ, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -175,6 +178,26 @@ def test_both_distributions_have_one_version_and_one_licence() -> None:
     assert (ROOT / "packages" / "client" / "LICENSE").read_bytes() == licence
 
 
+def test_a_release_names_its_repository(dist: Path, tmp_path: Path) -> None:
+    assert {tuple(project_urls(path)) for path in dist.glob("*.whl")} == {()}
+    build(tmp_path, GITHUB_SERVER_URL="https://git.example", GITHUB_REPOSITORY="tide/metatide")
+    home = "https://git.example/tide/metatide"
+    for path in tmp_path.glob("*.whl"):
+        assert project_urls(path) == [
+            f"Repository, {home}",
+            f"Documentation, {home}/tree/v0.1.0/docs",
+            f"Changelog, {home}/blob/v0.1.0/CHANGELOG.md",
+            f"Issues, {home}/issues",
+        ]
+
+
+def project_urls(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        metadata = message_from_bytes(archive.read(name))
+    return metadata.get_all("Project-URL", [])
+
+
 def test_a_build_is_repeated_to_the_byte(dist: Path, tmp_path: Path) -> None:
     """From another folder, with other times and rights of files."""
     copy = tmp_path / "copy"
@@ -185,8 +208,7 @@ def test_a_build_is_repeated_to_the_byte(dist: Path, tmp_path: Path) -> None:
             shutil.copy(ROOT / name, target)
             target.chmod(0o700 if target.stat().st_mode & 0o100 else 0o600)
     again = tmp_path / "again"
-    for project in (copy, copy / "packages" / "client"):
-        run([sys.executable, "-m", "build", "--no-isolation", "--outdir", str(again)], project)
+    build(again, copy)
     assert hashes(again) == hashes(dist)
 
 
