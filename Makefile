@@ -10,9 +10,10 @@ BY_FILE := --dist loadfile --no-loadscope-reorder
 # test-more, each runner has metastores and a Spark of its own.
 AT_ONCE := -n 3 $(BY_FILE)
 MORE_AT_ONCE := -n 2 $(BY_FILE)
-MORE := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins or seeds
+PARTS := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins or seeds
 ON_SERVICES := tests/containers/test_services.py
-USUAL := not (torture or containers or luck or $(MORE))
+# Each of these has a target of its own.
+OWN := torture or containers or luck
 
 .PHONY: help
 help: ## This list
@@ -27,20 +28,20 @@ up: setup ## Run everything on this machine until Ctrl-C
 	@.venv/bin/metatide up
 
 .PHONY: test
-test: setup ## The tests that need nothing from the system's package manager; PKG=hive: those of a package
-	@$(PYTEST) $(AT_ONCE) -m "$(USUAL)" $(PKG:%=tests/%)
+test: setup ## The tests that need minutes, and nothing from the system's package manager; PKG=hive: those of a package
+	@$(PYTEST) $(AT_ONCE) -m "not ($(OWN) or $(PARTS) or slow)" $(PKG:%=tests/%)
 
 .PHONY: coverage
 coverage: setup ## Branch coverage of each package, with what no test reaches; PKG=hive: of one by its own tests
-	@scripts/coverage "$(PKG)" $(AT_ONCE) -m "$(USUAL)"
+	@scripts/coverage "$(PKG)" $(AT_ONCE) -m "not ($(OWN) or $(PARTS))"
 
 .PHONY: mutants
 mutants: setup ## Change the code that decides, here and there, and see whether a test fails; MUTANTS='*_7': a sample
 	@scripts/mutants $(foreach name,$(MUTANTS),'$(name)')
 
 .PHONY: test-more
-test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos, new seeds
-	@$(PYTEST) $(MORE_AT_ONCE) -m "not (torture or containers or luck) and ($(MORE))"
+test-more: setup ## What test-all adds: tests of many processes or inputs, Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos, new seeds
+	@$(PYTEST) $(MORE_AT_ONCE) -m "not ($(OWN)) and ($(PARTS) or slow)"
 
 .PHONY: test-luck
 test-luck: setup ## Minutes of new random seeds: the simulation, and a few faults of real processes

@@ -20,6 +20,8 @@ from packaging.requirements import Requirement
 
 from tests.support.processes import open_folder
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"hive", "state", "connectors", "processors", "query_api", "metatide"}
 OURS = {"metatide", "metatide-client"}

@@ -39,6 +39,8 @@ from tests.support import hms_objects as objects
 from tests.support.metastore import Instances, MetastoreFactory
 from tests.support.processes import die_with_parent
 
+pytestmark = pytest.mark.slow
+
 EVENTS = 5_000
 WRITERS = 2
 KILLS_MIN = 5

@@ -4,6 +4,8 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pytest
+
 from connectors.sql_source import SqlSource
 from metatide.config import load
 from metatide.stack.database import make_engine
@@ -14,6 +16,8 @@ from metatide.topic import events_topic
 from tests.connectors.connector_runs import Log, assert_unbroken, connecting, read
 from tests.support.guarded_kafka import GuardedKafka
 from tests.support.processes import open_folder, running
+
+pytestmark = pytest.mark.slow
 
 USER, STORE_PASSWORD = "me", "hush-hush"
 

@@ -6,9 +6,13 @@ from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 
+import pytest
+
 from tests.query_api.sales import ORDERS, sales
 from tests.support.topics import new_topic
 from tests.support.workers import WorkerProcess, workers
+
+pytestmark = pytest.mark.slow
 
 SHARDS = 4
 CLIENTS = 3

@@ -26,6 +26,8 @@ from tests.query_api.thrift.structs import LIST, STRING, STRUCT, message, text
 from tests.support import local_http
 from tests.support.processes import die_with_parent
 
+pytestmark = pytest.mark.slow
+
 MIB = 1 << 20
 MEMORY_MAX = 256 * MIB
 """What clients may cost together, whatever they do."""

@@ -26,7 +26,10 @@ from tests.support.mutations import mutants
 from tests.support.processes import open_folder
 
 # Hypothesis warns of a long text where it reports a fault; the fault itself must be seen.
-pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning"),
+]
 SEED: Final = "HOSTILE_SEED"
 REPETITIONS_MAX: Final = 20_000
 """With it, the largest request has about a megabyte."""

@@ -22,6 +22,8 @@ from tests.support import local_http
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 
+pytestmark = pytest.mark.slow
+
 LONG = "x" * 500_500
 """With what stands around it, more than a broker takes in one message."""
 DATABASE = "/v1/databases"

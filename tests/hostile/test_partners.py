@@ -34,6 +34,8 @@ from tests.support import local_http
 from tests.support.processes import open_folder
 from tests.support.stacks import PATIENCE_S, stack
 
+pytestmark = pytest.mark.slow
+
 SECRET = "5" * 64
 TOKEN = {"authorization": "Bearer mine", "cookie": "session=1"}
 MADE_UP = {

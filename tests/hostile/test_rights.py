@@ -18,6 +18,8 @@ from tests.support.guarded_kafka import GuardedKafka
 from tests.support.processes import open_folder, running
 from tests.support.stacks import Stack, stack
 
+pytestmark = pytest.mark.slow
+
 TOPIC, GROUP = "rights", "rights"
 OWNER, OPERATOR = "owner", "operator"
 RIGHTS = (

@@ -30,6 +30,8 @@ from tests.support.stacks import Stack, stack
 from tests.support.topics import TopicWriter, log_records, new_topic
 from tests.support.workers import WorkerProcess, workers
 
+pytestmark = pytest.mark.slow
+
 NAME = "hostile-records"
 SHARDS = 4
 BUDGET = MemoryBudget(64 << 20)

@@ -18,6 +18,8 @@ from tests.support.certificates import STORE_PASSWORD, Authority, Certificate
 from tests.support.guarded_kafka import GuardedKafka
 from tests.support.processes import open_folder, running
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT_S = 5.0
 
 

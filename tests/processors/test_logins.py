@@ -28,6 +28,8 @@ from tests.support.many_logins import MECHANISMS, USER, ManyLogins, many_logins
 from tests.support.processes import open_folder
 from tests.support.secrets_in_logs import assert_untold
 
+pytestmark = pytest.mark.slow
+
 WRONG = "a-wrong-one"
 TIMEOUT_S = 5.0
 

@@ -9,6 +9,8 @@ from tests.simulation.bugs import BUGS, Bug, put_back
 from tests.simulation.shrinking import run, shrunk, story
 from tests.simulation.world import Outcome
 
+pytestmark = pytest.mark.slow
+
 SHRINK_S: Final = 20.0
 
 

@@ -120,6 +120,7 @@ def test_what_it_writes_is_kept_from_others(shared: Stack) -> None:
     assert [path for path in written if modes[path] & 0o007] == []
 
 
+@pytest.mark.slow
 def test_children_have_the_secrets_that_they_need(folder: Path, postgres_server: Server) -> None:
     secrets = {
         "METATIDE_DATABASE_URL": postgres_server.new_database(),
@@ -161,6 +162,7 @@ def test_a_second_stack_on_the_same_folder_is_refused(shared: Stack) -> None:
     assert shared.ready()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how",
     [
@@ -184,14 +186,16 @@ def test_it_ends_in_order(folder: Path, kafka_broker: str, how: signal.Signals) 
     assert "database system is shut down" in log
 
 
+@pytest.mark.slow
 def test_asked_to_end_while_it_starts_it_ends(folder: Path) -> None:
     running = Stack(folder)
     running.until(lambda: "data in" in running.output)
     time.sleep(0.7)
-    assert running.end() == 0
+    assert running.end() == 0, running.output
     assert_nothing_left(folder)
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_left_is_ended_and_found_again(folder: Path) -> None:
     with stack(folder) as running:
         leave_a_mark(running, "kept")
@@ -216,6 +220,7 @@ def test_what_a_killed_run_left_is_ended_and_found_again(folder: Path) -> None:
     assert_nothing_left(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "after_s",
     [
@@ -234,6 +239,7 @@ def test_a_first_start_cut_short_is_made_good(folder: Path, after_s: float) -> N
     assert_nothing_left(folder)
 
 
+@pytest.mark.slow
 def test_a_database_of_yours_is_used_and_left_as_it_is(
     folder: Path, kafka_broker: str, postgres_server: Server
 ) -> None:

@@ -22,6 +22,8 @@ from tests.support import local_http
 from tests.support.processes import die_with_parent
 from tests.support.workers import WorkerProcess, workers
 
+pytestmark = pytest.mark.slow
+
 SHARDS = 2
 NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"
 LIMITS = {"METATIDE_HEALTH_AMBER_S": "2", "METATIDE_HEALTH_RED_S": "10"}

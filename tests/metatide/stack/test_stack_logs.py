@@ -6,9 +6,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.metatide.page import filled
 from tests.support import local_http
 from tests.support.stacks import Stack
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
 _ROW = re.compile(r"^\| (`[^|]+`) \|", re.MULTILINE)

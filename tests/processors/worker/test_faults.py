@@ -23,6 +23,8 @@ from tests.support.tables import Metastore
 from tests.support.topics import TopicWriter, new_topic
 from tests.support.workers import end_all
 
+pytestmark = pytest.mark.slow
+
 SHARDS = 12
 WORKERS = 3
 EVENTS_PER_S = 200

@@ -22,6 +22,8 @@ from tests.support.tables import Metastore
 from tests.support.topics import delete_before, log_records, new_topic, write
 from tests.support.workers import WorkerProcess, workers
 
+pytestmark = pytest.mark.slow
+
 SHARDS = 3
 BUDGET = MemoryBudget(64 << 20)
 

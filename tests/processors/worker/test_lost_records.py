@@ -15,6 +15,8 @@ from tests.support.tables import Metastore
 from tests.support.topics import TopicWriter, new_topic, write
 from tests.support.workers import WorkerProcess, workers
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 240.0
 """The broker starts three times, and each time the group comes together anew."""
 

@@ -5,10 +5,14 @@ import socket
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from metatide.members import members
 from metatide.stack.machine import LOOPBACK
 from tests.support.topics import new_topic
 from tests.support.workers import WorkerProcess, workers
+
+pytestmark = pytest.mark.slow
 
 SHARDS = 12
 ALL = frozenset(range(SHARDS))
