@@ -3,6 +3,7 @@
 from random import Random
 from typing import Final
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.model.choices import NUMBERS
@@ -93,6 +94,12 @@ def steps(count_max: int) -> st.SearchStrategy[list[Step]]:
     return _steps(BEGINNING, names(one_table=False), count_max) | _steps(
         ONE_TABLE, names(one_table=True), count_max
     )
+
+
+def example_count(usual: int) -> int:
+    """How many examples a property of this model tries: fewer for `make mutants`, which runs them
+    for each mutant that all quick tests have passed."""
+    return usual // 8 if settings.get_current_profile_name() == "mutants" else usual
 
 
 def calm_steps(random: Random, count: int) -> list[Step]:

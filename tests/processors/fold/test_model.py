@@ -28,7 +28,7 @@ def unchecked(_world: World, _shard: int) -> None:
 
 
 @given(examples.steps(60), NAMES_IDS)
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples.example_count(600), deadline=None)
 def test_what_is_served_is_what_the_database_held(steps: list[Step], names_ids: bool) -> None:
     World(Truth(), names_ids=names_ids).run(steps)
 
@@ -47,7 +47,7 @@ def test_what_is_served_is_what_the_database_held_for_long(
 
 
 @given(examples.steps(60), NAMES_IDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples.example_count(200), deadline=None)
 def test_in_peace_everything_becomes_warm_and_is_served(steps: list[Step], names_ids: bool) -> None:
     world = World(Truth(), names_ids=names_ids)
     world.run(steps)
@@ -86,7 +86,7 @@ def undamaged(steps: list[Step]) -> list[Step]:
 
 
 @given(examples.steps(60), SEEDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples.example_count(200), deadline=None)
 def test_batches_and_repeated_records_change_nothing(steps: list[Step], seed: int) -> None:
     """The same bytes whatever the batches are, and when events come again or a record twice.
 
@@ -110,7 +110,7 @@ def test_batches_and_repeated_records_change_nothing(steps: list[Step], seed: in
 
 
 @given(examples.steps(60), SEEDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples.example_count(200), deadline=None)
 def test_a_load_at_any_position_leads_to_the_same_content(steps: list[Step], seed: int) -> None:
     random, world = Random(seed), World(unchecked)
     world.run(undamaged(steps))
@@ -193,7 +193,7 @@ class ReplicaReader:
 
 
 @given(examples.steps(60), st.integers(0, 5))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples.example_count(200), deadline=None)
 def test_sessions_read_their_writes_and_never_go_back(steps: list[Step], lag: int) -> None:
     World(ReplicaReader(lag)).run(steps)
 
