@@ -55,6 +55,7 @@ def outcome(cursor: Cursor) -> object:
 @given(LISTS)
 @example("('a','b' , '')")
 @example("( -1,\n007 ) is true")
+@example("(٣)")
 @example(f"({', '.join(['12345678901234567'] * 3)})")
 def test_a_list_is_read_as_token_by_token(text: str) -> None:
     assert outcome(Cursor(text)) == outcome(_ByTokens(text))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hive.collation import UNKNOWN
 from hive.errors import UncertainOrderError
 from hive.filters.partition_filter import by_filter
-from hive.filters.plain_values import unplain_keys
+from hive.filters.plain_values import of_integers, unplain_keys
 from hive.filters.semantics import PartitionKey
 from hive.names import DEFAULT_PARTITION
 from tests.hive.filters.corpus import OPERATORS
@@ -126,6 +126,17 @@ def test_plain_values_are_never_refused(type_: str, data: st.DataObject) -> None
     wanted = by_filter(data.draw(filters(type_)), columns(type_))
     if unplain_keys(columns(type_), stored).isdisjoint(wanted.cast):
         assert unless_refused(lambda: filter(wanted.matches, stored)) is not None
+
+
+@given(*[st.integers(-1200, 1200) | st.sampled_from(EDGES)] * 3, st.sampled_from(["", "0", "00"]))
+def test_every_plain_spelling_of_a_number_is_in_a_range(
+    number: int, low: int, high: int, zeros: str
+) -> None:
+    low, high = min(low, number), max(high, number)
+    spelled = f"{'-' if number < 0 else ''}{zeros}{abs(number)}"
+    for region in (of_integers(low, high), of_integers(low, None), of_integers(None, high)):
+        for text in [spelled] if number else [spelled, f"-{spelled}"]:
+            assert any(least <= text and (most is None or text < most) for least, most in region)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def passes(text: str, *values: str) -> bool:
         ("d = '2024-1-1'", "'2024-1-1' is not a date, as the key's type wants"),
         ("d = 20240101", "20240101 is not a date, as the key's type wants"),
         ("d like '2024-01-01'", "LIKE wants a key that is a string"),
-        ("(struct(s, n)) in (struct('a', 1), struct('b', 'c'))", "'c' is not a whole number"),
+        ("(struct(s, n)) in (struct('a', 1), struct('b', 'c'))", "'n' at character 11: 'c' is not"),
     ],
 )
 def test_what_the_metastore_would_not_evaluate_in_sql_is_refused(text: str, message: str) -> None:
@@ -77,11 +77,29 @@ def test_a_value_that_databases_read_in_different_ways_is_refused(text: str, val
 
 
 @pytest.mark.parametrize(
-    "value", ["20240230", "2024-02-30", "today", "0000-01-01", "2024-01-01 24:00:00"]
+    "value",
+    [
+        "20240230",
+        "2024-02-30",
+        "today",
+        "0000-01-01",
+        "2024-01-01 24:00:00",
+        "2024-01-01 23:60:00",
+        "2024-01-01 23:59:60",
+    ],
 )
 def test_so_is_a_date(value: str) -> None:
     with pytest.raises(FilterNotSupportedError, match="wants a date"):
         passes("d > 2024-01-01", "s", "1", value)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_equal"),
+    [("2024-01-05", True), ("2024-01-05 10:00:00", True), ("2024-1-5", False), ("20240105", False)],
+)
+def test_a_date_that_is_equal_begins_like_the_constant(value: str, is_equal: bool) -> None:
+    """The metastore also asks that the partition's name be like `…d=2024-01-05%`."""
+    assert passes("d = 2024-01-05", "s", "1", value) is is_equal
 
 
 @pytest.mark.parametrize("keys", [("s", "n"), ("n", "s"), ("n", "s", "d"), ("s", "n", "d")])
@@ -142,3 +160,10 @@ def test_unequal_drops_what_the_test_of_the_name_takes_for_the_key(key: str) -> 
     matches = by_filter(f"{key} != 'v'", keys).matches
     assert matches(("a", "b", "c", "d", "1", "e", "v"))
     assert not matches(("a", "b", "v", "d", "1", "v", "v"))
+
+
+def test_a_key_whose_name_differs_in_one_character_is_taken_for_the_key() -> None:
+    keys = [PartitionKey(name, "string") for name in ("a", "kx1", "k_1", "z")]
+    matches = by_filter("k_1 != 'v'", keys).matches
+    assert matches(("v", "b", "c", "v"))
+    assert not matches(("a", "v", "c", "d"))
