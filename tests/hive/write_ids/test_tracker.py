@@ -273,6 +273,15 @@ def test_a_drop_that_overtook_a_load_ends_what_the_load_brought() -> None:
     assert (ids.cold, ids.cold_since) == (Cold.DROPPED, 12)
 
 
+def test_an_event_may_carry_an_id_and_end_the_list() -> None:
+    ids = loaded_list(9)
+    ids.begin_load(10)
+    ids.see(11, 8)
+    ids.forget(11, Cold.RENAMED)
+    assert ids.merge(Loaded(10, 10, 9), nobody)
+    assert ids.cold is Cold.RENAMED
+
+
 def test_of_the_ids_that_one_event_carries_the_greatest_counts() -> None:
     ids = loaded_list(9)
     ids.begin_load(10)
@@ -345,6 +354,7 @@ def test_ids_that_began_anew_during_a_load_are_known_from_events_alone() -> None
     ids = torn(7, ((101, 1),), (4,))
     ids.alloc(11, [(101, 1)])
     assert ids.snapshot() == write_id_list(1, [1])
+    assert ids.reflects == 11
     ids.alloc(12, [(102, 2)])
     ids.commit(13, 102, None)
     ids.alloc(14, [(103, 2)])
