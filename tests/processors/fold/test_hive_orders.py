@@ -163,6 +163,35 @@ def test_a_partition_with_statistics_that_gets_other_values_is_in_doubt() -> Non
     shard.fold(change(4, action))
     assert shard.doubtful() == {keys.named_values(("b",))}
     assert shard.partitions() == {}
+    row = PartitionImage(("b",), 0, 1, stored)
+    shard.fold(Reread(0, NAME, 4, 7, (("b",),), Rows(partitions=(row,))))
+    state = shard.state()
+    assert state is not None
+    assert state.cold(4, 0) is None
+    assert state.statistics_cold(4, 0) is Cold.DOUBT, "nothing says whether they moved along"
+
+
+def test_a_partition_that_gets_other_values_keeps_its_columns() -> None:
+    shard, data = Shard(), encode(PARTITION, {})
+    shard.fold(change(1, CreateTable(table(FULL))), change(2, add("b", data=data)))
+    renamed = PartitionImage(("a",), 0, 1, data)
+    action = AlterPartition(NAME, 0, ("b",), fingerprint(data), renamed, truncates=False)
+    shard.fold(change(3, action), statistics(4, 0b110))
+    before = fingerprint(shard.partitions()["a"])
+    shard.fold(change(5, AlterPartition(NAME, 0, ("a",), before, renamed, truncates=False)))
+    state = shard.state()
+    assert state is not None
+    assert state.statistics_cold(5, 0) is None
+
+
+def test_statistics_of_a_partition_that_is_read_and_not_there_are_gone() -> None:
+    shard = with_statistics()
+    altered = PartitionImage(("a",), 0, 1, b"new")
+    another = fingerprint(b"another")
+    shard.fold(change(4, AlterPartition(NAME, 0, ("a",), another, altered, truncates=False)))
+    shard.fold(Reread(0, NAME, 4, 7, (("a",),), Rows()))
+    assert shard.doubtful() == set()
+    assert list(ShardReader(shard.store.snapshot()).partition_statistics(NAME, ("a",))) == []
 
 
 def test_a_table_with_statistics_that_gets_other_columns_is_not_served_alone() -> None:
@@ -210,6 +239,16 @@ def test_a_writer_that_ends_after_another_wrote_may_have_stored_its_id_again(
     shard.fold(reread(5, images[1]), change(6, CommitTxn(102, None)))
     assert shard.doubtful() == doubtful
     shard.fold(reread(6, images[2]))
+    assert shard.doubtful() == set()
+
+
+def test_a_writer_that_ends_is_not_overtaken_by_what_it_wrote_itself() -> None:
+    shard = with_two_transactions()
+    shard.fold(
+        change(3, written(managed(0), managed(1))), change(4, written(managed(9), managed(2)))
+    )
+    assert shard.doubtful() == {TABLE_ROW}
+    shard.fold(reread(4, managed(2)), change(5, CommitTxn(102, None)))
     assert shard.doubtful() == set()
 
 

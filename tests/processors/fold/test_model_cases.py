@@ -6,6 +6,7 @@ from hive.events import accuracy
 from hive.names import DatabaseName
 from hive.thrift.binary import decode, encode
 from hive.thrift.structs import PARTITION
+from hive.write_ids.lists import write_id_list
 from processors.fold import Fold
 from state import keys
 from state.loads import Cold
@@ -23,9 +24,11 @@ from state.records import (
     SetLists,
 )
 from state.records.actions import (
+    AbortTxn,
     AllocateWriteIds,
     AlterPartition,
     AlterTable,
+    AnyAction,
     CommitTxn,
     CreateNames,
     CreateTable,
@@ -87,7 +90,7 @@ def test_alters_that_overtake_the_rows_of_a_load_are_folded_at_its_end() -> None
     shard = Shard()
     begin, rows, end = load(10, "a")
     shard.fold(change(10, after=0), begin, change(11, alter_partition(b"p", b"q")), rows)
-    shard.fold(change(12, alter_partition(b"q", b"r")), change(13, alter_table()), end)
+    shard.fold(change(12, alter_partition(b"q", b"r"), alter_table()), end)
     assert shard.cold() is None
     assert shard.partitions() == {"a": b"r"}
     row = reader(shard).table(TABLE)
@@ -240,13 +243,23 @@ def test_a_table_that_is_gone_has_no_id() -> None:
     assert state.id == 0
 
 
-def test_a_transaction_that_ends_during_the_only_load_is_not_open_after_it() -> None:
+@pytest.mark.parametrize(("end", "aborted"), [(CommitTxn(7, None), []), (AbortTxn(7), [1])])
+def test_a_transaction_that_ends_during_the_only_load_is_not_open_after_it(
+    end: AnyAction, aborted: list[int]
+) -> None:
     shard = Shard()
     begin, *rest = ids_load(10, WriteIdsImage(1, ((7, 1),), ()))
-    shard.fold(change(10, after=0), begin, change(11, CommitTxn(7, None)), *rest)
+    shard.fold(change(10, after=0), begin, change(11, end), *rest)
     ids = reader(shard).write_ids(TABLE)
     assert ids.cold is None
-    assert ids.open_count == 0
+    assert ids.snapshot(str(TABLE)) == write_id_list(1, [], aborted, table=str(TABLE))
+
+
+def test_a_load_brings_aborted_write_ids() -> None:
+    shard = Shard()
+    shard.fold(change(10, after=0), *ids_load(10, WriteIdsImage(3, ((7, 1),), (2,))))
+    loaded = reader(shard).write_ids(TABLE).snapshot(str(TABLE))
+    assert loaded == write_id_list(3, [1], [2], table=str(TABLE))
 
 
 def test_write_ids_that_were_loaded_ahead_say_so() -> None:
@@ -295,7 +308,8 @@ def test_statistics_without_a_write_id_put_a_transactional_partition_in_doubt() 
     begin, _, end = load(5)
     rows = Rows(tables=(image(),), partitions=(written,))
     shard.fold(change(5, after=0), begin, LoadRows(0, "load", SCOPE, 5, 0, rows), end)
-    shard.fold(change(6, PutPartitionStatistics(TABLE, 0, ("a",), (), {}, True)))
+    signals = shard.fold(change(6, PutPartitionStatistics(TABLE, 0, ("a",), (), {}, True)))
+    assert signals == [Scope(ScopeKind.OBJECTS, TABLE), SCOPE]
     assert shard.doubtful() == {("a",)}
 
 

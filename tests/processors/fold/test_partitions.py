@@ -1,15 +1,36 @@
-"""What is known of partitions after alters that tell only a part of what was stored."""
+"""What is known of partitions after events that tell only a part of what was stored."""
+
+from collections.abc import Callable
 
 import msgspec
 import pytest
 
 from hive.thrift.binary import encode
+from hive.thrift.splice import lacking_serde_details
 from hive.thrift.structs import PARTITION
 from state import keys
-from state.records import Reread, Rows
-from state.records.actions import CreateTable, PutPartitions
-from state.records.objects import PartitionImage
-from tests.processors.fold.test_shard import TABLE, Shard, add, change, image, load, partition
+from state.records import AnyRecord, LoadRows, Reread, Rows
+from state.records.actions import (
+    AlterPartition,
+    AnyAction,
+    CreateTable,
+    PutPartitions,
+    PutPartitionStatistics,
+)
+from state.records.objects import ColumnStatisticsImage, PartitionImage, fingerprint
+from state.shard_reader import ShardReader
+from tests.processors.fold.test_shard import (
+    SCOPE,
+    TABLE,
+    Shard,
+    add,
+    change,
+    drop,
+    image,
+    load,
+    partition,
+    statistics,
+)
 
 
 @pytest.fixture
@@ -60,3 +81,114 @@ def test_a_load_after_a_reread_keeps_what_is_known_of_the_order_of_writers(shard
     shard.fold(*load(3, "a", "b"), change(4, altered))
     assert shard.doubtful() == set()
     assert shard.partitions()["a"] == b"q"
+
+
+def conflict(event: int, value: str = "a") -> AnyRecord:
+    """An alter whose writer had read something else than what is held."""
+    another = fingerprint(b"another")
+    action = AlterPartition(TABLE, 0, (value,), another, partition(value, b"q"), truncates=False)
+    return change(event, action)
+
+
+@pytest.mark.parametrize(
+    "doubt", [conflict(3), change(3, PutPartitionStatistics(TABLE, 0, ("a",), (), None, None))]
+)
+def test_a_partition_that_is_read_after_a_doubt_has_a_writer_that_locked_nothing(
+    shard: Shard, doubt: AnyRecord
+) -> None:
+    reread = Reread(0, TABLE, 3, 7, (("a",),), Rows(partitions=(partition("a", b"q"),)))
+    added = add("a", data=encode(PARTITION, {}))
+    shard.fold(change(1, CreateTable(image())), change(2, added), doubt, reread)
+    assert shard.partitions() == {"a": b"q"}
+    shard.fold(change(4, PutPartitions(TABLE, 0, (partition("a", b"r"),), added=False)))
+    assert shard.doubtful() == {("a",)}
+
+
+@pytest.mark.parametrize("action", [drop("a"), add("a")])
+def test_a_partition_that_is_dropped_or_added_is_in_doubt_no_more(
+    shard: Shard, action: AnyAction
+) -> None:
+    shard.fold(change(1, CreateTable(image())), change(2, add("a", "b")), conflict(3))
+    shard.fold(conflict(4, "b"), change(5, action))
+    assert shard.doubtful() == {("b",)}
+
+
+def columns(shard: Shard) -> list[str]:
+    """The columns of which there are statistics of a partition."""
+    stored = ShardReader(shard.store.snapshot()).partition_statistics(TABLE, ("a",))
+    return [column.column for column in stored]
+
+
+@pytest.mark.parametrize("action", [drop("a"), add("a")])
+def test_a_partition_that_is_dropped_or_added_has_no_statistics(
+    shard: Shard, action: AnyAction
+) -> None:
+    added = add("a", data=encode(PARTITION, {}))
+    shard.fold(change(1, CreateTable(image())), change(2, added), statistics(3, 0b110))
+    assert columns(shard) == ["c"]
+    assert shard.fold(change(4, action)) == []
+    assert columns(shard) == []
+
+
+@pytest.mark.parametrize("action", [drop("a"), add("a")])
+def test_a_load_brings_no_statistics_from_before_a_drop_or_an_addition(
+    shard: Shard, action: AnyAction
+) -> None:
+    begin, _, end = load(2)
+    column = ColumnStatisticsImage(("a",), "hive", "c", 0, 1, b"s", 1)
+    rows = Rows(tables=(image(),), partitions=(partition("a"),), statistics=(column,))
+    brought = LoadRows(0, "load", SCOPE, 2, 0, rows)
+    shard.fold(change(2, after=0), begin, change(3, action), brought, end)
+    assert columns(shard) == []
+
+
+@pytest.mark.parametrize("data", [b"q", b"r"])
+def test_an_alter_of_partitions_that_nobody_has_locked_is_believed_if_it_changes_nothing(
+    shard: Shard, data: bytes
+) -> None:
+    shard.fold(*load(1, "a", data=b"q"), change(1))
+    shard.fold(change(2, PutPartitions(TABLE, 0, (partition("a", data),), added=False)))
+    assert shard.partitions() == ({"a": b"q"} if data == b"q" else {})
+    assert shard.doubtful() == (set() if data == b"q" else {("a",)})
+
+
+def test_an_alter_of_a_partition_that_is_not_there_leaves_it_in_doubt(shard: Shard) -> None:
+    shard.fold(*load(0), conflict(1))
+    assert shard.doubtful() == {("a",)}
+
+
+@pytest.mark.parametrize("is_locked", [True, False])
+def test_the_last_writer_counts_whose_alter_a_load_had_read(shard: Shard, is_locked: bool) -> None:
+    altered = AlterPartition(
+        TABLE, 0, ("a",), fingerprint(b"p"), partition("a", b"q"), truncates=False
+    )
+    shard.fold(change(3, after=0), *load(5, "a", data=b"q"), change(4, add("a")))
+    shard.fold(change(5) if is_locked else change(5, altered))
+    shard.fold(change(6, PutPartitions(TABLE, 0, (partition("a", b"r"),), added=False)))
+    assert shard.partitions() == ({"a": b"r"} if is_locked else {})
+
+
+@pytest.mark.parametrize(
+    ("columns_hash", "truncates", "kept"),
+    [(1, False, ["c"]), (2, False, []), (1, True, [])],
+    ids=["nothing of columns", "other columns", "truncated"],
+)
+def test_alters_of_partitions_end_statistics(
+    shard: Shard, columns_hash: int, truncates: bool, kept: list[str]
+) -> None:
+    added = add("a", data=encode(PARTITION, {}))
+    shard.fold(change(1, CreateTable(image())), change(2, added), statistics(3, 0b110))
+    altered = (PartitionImage(("a",), 0, columns_hash, b"q"),)
+    signals = shard.fold(change(4, PutPartitions(TABLE, 0, altered, False, truncates)))
+    assert columns(shard) == kept
+    assert (SCOPE in signals) == (not kept)
+
+
+@pytest.mark.parametrize("mark", [bytes, lacking_serde_details], ids=["whole", "lacking details"])
+def test_an_alter_of_partitions_tells_no_details_that_were_lacking(
+    shard: Shard, mark: Callable[[bytes], bytes]
+) -> None:
+    before, after = encode(PARTITION, {}), encode(PARTITION, {"parameters": {"k": "v"}})
+    shard.fold(change(1, CreateTable(image())), change(2, add("a", data=mark(before))))
+    shard.fold(change(3, PutPartitions(TABLE, 0, (partition("a", after),), added=False)))
+    assert shard.partitions() == {"a": mark(after)}

@@ -120,6 +120,10 @@ def test_a_name_without_a_type_may_change_silently() -> None:
     loads = reader(shard).names_loads(DB)
     assert loads is not None
     assert loads.silent_at == 2
+    shard.fold(*whole(names_scope(DB), 3, names=(NameImage("u", "", "o", None),)))
+    loads = reader(shard).names_loads(DB)
+    assert loads is not None
+    assert loads.silent_at == 3
 
 
 def test_an_altered_name_that_stays_as_it_is_held_is_believed() -> None:
@@ -129,6 +133,14 @@ def test_an_altered_name_that_stays_as_it_is_held_is_believed() -> None:
     # Its writer had read another line, but writes the one that is held.
     assert shard.fold(change(3, PutName(DB, held, altered=True, before=other))) == []
     assert [line.owner for line in reader(shard).names(DB)] == ["ann"]
+
+
+def test_an_altered_name_from_another_database_is_not_believed() -> None:
+    """Nothing says which line its writer had read."""
+    shard, held = Shard(), NameImage("t", "T", "ann", None)
+    shard.fold(change(1, CreateNames(DB)), change(2, PutName(DB, held)))
+    assert shard.fold(change(3, PutName(DB, held, altered=True))) == [names_scope(DB)]
+    assert list(reader(shard).names(DB)) == []
 
 
 @pytest.mark.parametrize("is_held", [True, False])
@@ -220,3 +232,4 @@ def test_an_end_that_is_not_kept_leaves_its_ids_open_until_they_are_compared(
     assert ids.snapshot(str(TABLE)) == write_id_list(1, [] if kept_max else [1], table=str(TABLE))
     signals = full.fold(OpenTransactions(0, 11, ()))
     assert signals == ([] if kept_max else [IDS])
+    assert full.floors == ({} if kept_max else {IDS: 11})

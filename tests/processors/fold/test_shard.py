@@ -6,8 +6,6 @@ import pytest
 from connectors.publisher import FENCE
 from hive.events import accuracy
 from hive.names import DEFAULT_PARTITION, table_name
-from hive.thrift.binary import encode
-from hive.thrift.structs import PARTITION
 from processors.fold import Fold
 from state import digest, entries, keys, shard_head
 from state.loads import Cold
@@ -78,6 +76,8 @@ class Shard:
 
     def __init__(self) -> None:
         self.store = MemoryStore()
+        self.floors: dict[Scope, int] = {}
+        """The floor of the last signal for each scope."""
 
     def fold(self, *records: AnyRecord) -> list[Scope]:
         signals = []
@@ -85,7 +85,9 @@ class Shard:
             txn = self.store.transaction()
             fold = Fold(txn)
             fold.apply(record)
-            signals += [signal.scope for signal in fold.flush()]
+            folded = fold.flush()
+            signals += [signal.scope for signal in folded]
+            self.floors.update(folded)
             self.store.commit(txn, Position(applied=fold.applied))
         return signals
 
@@ -248,6 +250,13 @@ def test_a_load_of_a_database_that_is_behind_brings_nothing_back(
     assert shard.partitions() == {"b": b"p"}
 
 
+def test_a_hole_after_a_skipped_record_may_hold_renames(shard: Shard) -> None:
+    shard.skip()
+    assert shard.head.renames_floor == 0
+    shard.fold(change(9, after=5))
+    assert shard.head.renames_floor == 5
+
+
 def test_an_order_to_skip_changes_nothing_where_it_stands(shard: Shard) -> None:
     shard.fold(change(8, CreateTable(image()), after=0))
     before = digest.exact(shard.store.snapshot())
@@ -317,6 +326,7 @@ def test_the_mark_of_the_last_row_stays_until_another_is_applied(shard: Shard) -
         (marked(change(9, after=8), 99), 99),
         (Reset(1, 5, 55), 55),
         (Reset(2, 5), 0),
+        (msgspec.structs.replace(first, epoch=3), 0),
     ]
     for record, mark in steps:
         shard.fold(record)
@@ -446,40 +456,6 @@ def statistics(event: int, fields: int, data: bytes = b"s") -> Change:
     column = ColumnStatisticsImage(("a",), "hive", "c", 0, 1, data, fields)
     told = {accuracy.NAME: '{"COLUMN_STATS":{"c":"true"}}'}
     return change(event, PutPartitionStatistics(TABLE, 0, ("a",), (column,), told, False))
-
-
-def test_statistics_that_leave_fields_of_the_old_ones_in_place_are_not_believed(
-    shard: Shard,
-) -> None:
-    stored = add("a", data=encode(PARTITION, {}))
-    shard.fold(change(1, CreateTable(image())), change(2, stored), statistics(3, 0b110))
-    key = keys.partition_statistics(TABLE, ("a",), "hive", "c")
-    assert shard.store.snapshot().get(key) is not None
-    shard.fold(statistics(4, 0b111, b"more"))
-    assert entries.data_of(shard.store.snapshot().get(key) or b"").endswith(b"more")
-    assert shard.fold(statistics(5, 0b011)) == [SCOPE]
-    assert shard.store.snapshot().get(key) is None
-
-
-def test_statistics_over_unknown_ones_are_not_believed(shard: Shard) -> None:
-    shard.fold(change(1), statistics(2, 0b110))
-    assert shard.store.snapshot().get(keys.partition_statistics(TABLE, ("a",), "hive", "c")) is None
-
-
-def test_statistics_that_a_load_may_have_read_before_their_event_are_in_doubt(shard: Shard) -> None:
-    shard.fold(change(2, after=0), *load(2, "a", hi=3, data=encode(PARTITION, {})))
-    assert shard.fold(statistics(3, 0b110)) == [SCOPE]
-    state = shard.state()
-    assert state is not None
-    assert state.statistics_cold(3, 0) is Cold.DOUBT
-
-
-def test_statistics_that_a_load_has_read_after_their_event_are_believed(shard: Shard) -> None:
-    loaded = load(4, "a", data=encode(PARTITION, {}))
-    shard.fold(*loaded, change(2, after=0), statistics(3, 0b110), change(4))
-    state = shard.state()
-    assert state is not None
-    assert state.statistics_cold(4, 0) is None
 
 
 def test_rows_of_a_load_that_never_ended_are_gone_when_another_has_read_the_same_event(

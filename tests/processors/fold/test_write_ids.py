@@ -1,5 +1,6 @@
 """Which writes count as pending, and which ends of transactions are known."""
 
+import msgspec
 import pytest
 
 from hive.names import table_name
@@ -35,6 +36,15 @@ def is_pending(shard: Shard) -> bool:
     state = shard.state()
     assert state is not None
     return state.is_pending(reader(shard).write_ids(TABLE))
+
+
+def test_a_table_that_is_created_by_a_write_waits_for_that_write_alone() -> None:
+    shard = Shard()
+    shard.fold(change(1, AllocateWriteIds(TABLE, (101, 102), (1, 2))))
+    shard.fold(change(2, CreateTable(msgspec.structs.replace(managed(), write_id=1))))
+    assert is_pending(shard)
+    shard.fold(change(3, CommitTxn(101, None)))
+    assert not is_pending(shard)
 
 
 def test_a_write_stays_pending_where_ids_turn_out_unknown_at_the_end_of_a_load() -> None:
