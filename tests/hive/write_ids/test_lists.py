@@ -47,6 +47,13 @@ def test_so_many_differences_that_hashing_is_faster() -> None:
     assert not Ids([*some, step * 397 + 1]).within(every, 1 << 62)
 
 
+def test_ids_that_are_repeated_so_often_that_hashing_is_faster() -> None:
+    far = 1 << 40
+    repeated = Ids([1] * (DIFFERENCES_MAX + 9) + [far])
+    assert repeated.within(Ids([1, far]), far)
+    assert not repeated.within(Ids([1, far - 1]), far)
+
+
 def test_ids_are_read_as_a_list_is() -> None:
     anything: Sequence[object] = Ids([5])
     assert 5 in anything

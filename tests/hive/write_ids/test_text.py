@@ -177,6 +177,7 @@ def test_the_lists_of_a_transaction() -> None:
 def test_the_last_of_two_lists_for_a_table_counts_and_case_tells_tables_apart() -> None:
     lists = parse_txn_write_id_lists("1$d.t:5:3:3:$d.t:6:3:3:$D.t:7:3:3:").lists
     assert {table: ids.hwm for table, ids in lists.items()} == {"d.t": 6, "D.t": 7}
+    assert list(parse_txn_write_id_lists("1$NULL:5:1::").lists) == ["null"]
 
 
 def test_an_error_in_a_later_list_is_at_its_place_in_the_whole() -> None:

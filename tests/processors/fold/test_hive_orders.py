@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from hive.thrift.binary import decode, encode
@@ -84,6 +85,13 @@ def test_a_load_from_before_a_truncation_is_stored_leaves_the_table_in_doubt(
     assert figures(truncated) is None
     truncated.fold(reread(2, table(EMPTY)))
     assert figures(truncated) == EMPTY
+
+
+def test_a_table_that_was_read_under_an_id_that_it_had_before_stays_in_doubt(
+    truncated: Shard,
+) -> None:
+    truncated.fold(msgspec.structs.replace(reread(2, table(EMPTY)), table_id=6))
+    assert figures(truncated) is None
 
 
 def test_a_table_that_a_later_load_has_read_is_not_lost_by_events_from_before(
@@ -205,6 +213,16 @@ def test_a_table_with_statistics_that_gets_other_columns_is_not_served_alone() -
     assert state is not None
     assert state.loads.cold(4, 0) is Cold.DOUBT
     assert not state.loads.tells_alone(4, 0)
+
+
+def test_a_table_with_nothing_below_it_may_get_other_columns() -> None:
+    shard = Shard()
+    altered = AlterTable(
+        table(EMPTY), fingerprint(table(FULL).data), rewrites=True, truncates=False
+    )
+    assert shard.fold(change(1, CreateTable(table(FULL))), change(2, altered)) == []
+    assert shard.cold() is None
+    assert figures(shard) == EMPTY
 
 
 def managed(write_id: int, *, partitioned: bool = False) -> TableImage:

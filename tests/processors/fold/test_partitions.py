@@ -8,7 +8,9 @@ import pytest
 from hive.thrift.binary import encode
 from hive.thrift.splice import lacking_serde_details
 from hive.thrift.structs import PARTITION
+from processors.fold import working_set
 from state import keys
+from state.loads import Cold
 from state.records import AnyRecord, LoadRows, Reread, Rows
 from state.records.actions import (
     AlterPartition,
@@ -113,6 +115,19 @@ def test_a_partition_that_is_dropped_or_added_is_in_doubt_no_more(
     assert shard.doubtful() == {("b",)}
 
 
+def test_a_table_with_more_partitions_in_doubt_than_are_kept_is_in_doubt_itself(
+    shard: Shard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(working_set, "DOUBTFUL_MAX", 2)
+    shard.fold(change(1, CreateTable(image())), change(2, add("a", "b", "c")))
+    shard.fold(conflict(3, "a"), conflict(4, "b"), conflict(5, "b"))
+    assert shard.doubtful() == {("a",), ("b",)}
+    assert shard.cold() is None
+    assert shard.fold(conflict(6, "c")) == [SCOPE]
+    assert shard.doubtful() == set()
+    assert shard.cold() is Cold.DOUBT
+
+
 def columns(shard: Shard) -> list[str]:
     """The columns of which there are statistics of a partition."""
     stored = ShardReader(shard.store.snapshot()).partition_statistics(TABLE, ("a",))
@@ -140,6 +155,21 @@ def test_a_load_brings_no_statistics_from_before_a_drop_or_an_addition(
     brought = LoadRows(0, "load", SCOPE, 2, 0, rows)
     shard.fold(change(2, after=0), begin, change(3, action), brought, end)
     assert columns(shard) == []
+
+
+@pytest.mark.parametrize("is_of_many", [True, False])
+def test_who_writes_statistics_of_many_partitions_at_once_has_locked_them(
+    shard: Shard, is_of_many: bool
+) -> None:
+    others = {} if is_of_many else {"k": "v"}
+    [analysed] = statistics(4, 0b110).actions
+    assert isinstance(analysed, PutPartitionStatistics)
+    assert analysed.parameters is not None
+    analysed = msgspec.structs.replace(analysed, parameters=analysed.parameters | others)
+    rows = partition("a", encode(PARTITION, {"parameters": others}))
+    shard.fold(*load(3, "a", data=rows.data), change(3, after=0), change(4, analysed))
+    shard.fold(change(5, PutPartitions(TABLE, 0, (partition("a", b"r"),), added=False)))
+    assert shard.partitions() == ({"a": b"r"} if is_of_many else {})
 
 
 @pytest.mark.parametrize("data", [b"q", b"r"])
