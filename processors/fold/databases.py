@@ -19,7 +19,7 @@ def put_database(work: WorkingSet, event: int, action: PutDatabase) -> None:
     if not action.altered:
         put(work, loads, key, event, data)
         return
-    replaced = replace(work, loads, key, event, Entry(event, data), action.before)
+    replaced = replace(work, loads, key, Entry(event, data), action.before)
     if loads.begun and replaced in (Replaced.CONFLICT, Replaced.ABSENT):
         loads.raise_floor(event, Doubt.CONFLICT)
         work.signal(databases_scope(name.catalog), event)

@@ -58,7 +58,7 @@ class Replaced(Enum):
 
 
 def replace(
-    work: WorkingSet, loads: Loads, key: bytes, event: int, entry: Entry, before: int | None
+    work: WorkingSet, loads: Loads, key: bytes, entry: Entry, before: int | None
 ) -> Replaced:
     """Writes an object as an event left it, if that is certainly what the database holds.
 
@@ -66,7 +66,7 @@ def replace(
     when its image may lack something that was stored; then the new entry is certain only if it
     follows an entry that is marked as ordered and is ordered itself.
     """
-    value = work.txn.get(key)
+    event, value = entry.event, work.txn.get(key)
     reflected = -1 if value is None else entries.event_of(value)
     if reflected >= event or loads.knows(event):
         note_order(work, key, entry.mark)

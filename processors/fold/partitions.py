@@ -61,7 +61,7 @@ def change_partitions(
         entry, locked = _entry(event, partition), is_told and not _is_outdated(work, key, partition)
         if locked:
             entry = entry._replace(data=_as_marked(work, key, entry.data), mark=Mark.ORDERED)
-        replaced = replace(work, state.loads, key, event, entry, None)
+        replaced = replace(work, state.loads, key, entry, None)
         _doubt_unless_known(work, name, state, event, partition.values, replaced, ordered=locked)
 
 
@@ -83,7 +83,7 @@ def change_partition(
     key = keys.partition(name, partition.values)
     if state.detailed and (action.truncates or not _columns_are(work, key, event, partition)):
         _end_statistics(work, name, state, event, partition.values, has_none=False)
-    replaced = replace(work, state.loads, key, event, _entry(event, partition), action.before)
+    replaced = replace(work, state.loads, key, _entry(event, partition), action.before)
     _doubt_unless_known(work, name, state, event, partition.values, replaced)
 
 
@@ -135,7 +135,7 @@ def _rename_partition(
     if loads.open is not None:
         work.doubt_table(name, state, event, Doubt.REWRITTEN)
     else:
-        replaced = replace(work, loads, old, event, _entry(event, partition), action.before)
+        replaced = replace(work, loads, old, _entry(event, partition), action.before)
         if replaced is Replaced.WRITTEN:
             work.txn.delete(old)
             if had_statistics:

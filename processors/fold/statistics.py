@@ -62,7 +62,7 @@ def change_table(
         stored = entries.decode(value)
         entry = _table_with_statistics(stored, event, action)
         before = None if entry is None else fingerprint(stored.data)
-    replaced = replace(work, state.loads, key, event, entry or Entry(event, b""), before)
+    replaced = replace(work, state.loads, key, entry or Entry(event, b""), before)
     if replaced is Replaced.CONFLICT or TABLE_ROW in state.doubtful:
         work.doubt_object(name, state, event, TABLE_ROW)
         work.doubt_statistics(name, state, event, Doubt.CONFLICT)
@@ -102,7 +102,7 @@ def change_partition(
     stored = entries.decode(value)
     entry = _partition_with_statistics(stored, event, action)
     before = None if entry is None else fingerprint(stored.data)
-    replaced = replace(work, state.loads, key, event, entry or Entry(event, b""), before)
+    replaced = replace(work, state.loads, key, entry or Entry(event, b""), before)
     if replaced is Replaced.CONFLICT:
         _doubt_partition(work, name, state, event, action.values)
 

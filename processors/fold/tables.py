@@ -45,7 +45,7 @@ def change(work: WorkingSet, state: TableState, event: int, action: AlterTable) 
     name = image.name
     key = keys.of_table(keys.TABLE, name)
     entry = Entry(event, image.data, image.write_id)
-    replaced = replace(work, state.loads, key, event, entry, action.before)
+    replaced = replace(work, state.loads, key, entry, action.before)
     if replaced is Replaced.CONFLICT or TABLE_ROW in state.doubtful:
         work.doubt_object(name, state, event, TABLE_ROW)
     if image.managed and not state.managed:
