@@ -34,6 +34,8 @@ from tests.processors.fold.test_shard import (
     statistics,
 )
 
+BEFORE = fingerprint(encode(PARTITION, {}))
+
 
 @pytest.fixture
 def shard() -> Shard:
@@ -64,7 +66,9 @@ def test_partitions_that_an_event_names_without_telling_them_are_in_doubt(shard:
     assert shard.partitions() == {}
 
 
-@pytest.mark.parametrize(("write_id", "is_doubtful"), [(5, False), (9, False), (4, True)])
+@pytest.mark.parametrize(
+    ("write_id", "is_doubtful"), [(5, False), (9, False), (4, True), (1, True), (0, False)]
+)
 def test_an_alter_with_an_older_write_id_leaves_its_partition_in_doubt(
     shard: Shard, write_id: int, is_doubtful: bool
 ) -> None:
@@ -106,6 +110,14 @@ def test_a_partition_that_is_read_after_a_doubt_has_a_writer_that_locked_nothing
     assert shard.doubtful() == {("a",)}
 
 
+def test_events_that_a_partition_was_read_after_change_nothing(shard: Shard) -> None:
+    reread = Reread(0, TABLE, 5, 7, (("a",),), Rows(partitions=(partition("a", b"r"),)))
+    shard.fold(change(1, CreateTable(image())), change(2, add("a")), conflict(3), reread)
+    shard.fold(conflict(4), conflict(5))
+    assert shard.doubtful() == set()
+    assert shard.partitions() == {"a": b"r"}
+
+
 @pytest.mark.parametrize("action", [drop("a"), add("a")])
 def test_a_partition_that_is_dropped_or_added_is_in_doubt_no_more(
     shard: Shard, action: AnyAction
@@ -143,6 +155,44 @@ def test_a_partition_that_is_dropped_or_added_has_no_statistics(
     assert columns(shard) == ["c"]
     assert shard.fold(change(4, action)) == []
     assert columns(shard) == []
+
+
+def with_loaded_statistics() -> list[AnyRecord]:
+    """A load, as of event 2, of a partition with statistics of a column."""
+    begin, _, end = load(2)
+    row = partition("a", encode(PARTITION, {}))
+    column = ColumnStatisticsImage(("a",), "hive", "c", 0, 1, b"s", 0b110)
+    rows = Rows(tables=(image(),), partitions=(row,), statistics=(column,))
+    return [begin, LoadRows(0, "load", SCOPE, 2, 0, rows), end]
+
+
+@pytest.mark.parametrize(
+    ("event", "kept"),
+    [
+        (change(3, AlterPartition(TABLE, 0, ("a",), BEFORE, partition("a"), False)), ["c"]),
+        (statistics(3, 0b111), ["c"]),
+        (statistics(3, 0b011), []),
+    ],
+    ids=["same columns", "more fields", "fewer fields"],
+)
+def test_a_load_tells_the_columns_of_a_partition_and_the_fields_of_statistics(
+    shard: Shard, event: AnyRecord, kept: list[str]
+) -> None:
+    shard.fold(change(2, after=0), *with_loaded_statistics(), event)
+    assert columns(shard) == kept
+
+
+def test_a_truncation_that_a_load_has_read_after_it_asks_for_nothing(shard: Shard) -> None:
+    rows = (partition("a", b"q"),)
+    truncated = change(2, PutPartitions(TABLE, 0, rows, added=False, truncates=True), after=0)
+    assert shard.fold(*with_loaded_statistics(), truncated) == []
+    assert columns(shard) == ["c"]
+
+
+def test_a_load_settles_the_doubts_of_its_own_event(shard: Shard) -> None:
+    shard.fold(change(1, CreateTable(image())), change(2, add("a")), conflict(3))
+    shard.fold(*load(3, "a"))
+    assert shard.doubtful() == set()
 
 
 @pytest.mark.parametrize("action", [drop("a"), add("a")])

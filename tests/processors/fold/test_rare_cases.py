@@ -154,10 +154,10 @@ def test_an_old_name_of_a_table_whose_statistics_may_have_changed(is_held: bool)
 
 
 def test_a_load_that_too_many_events_overtake_is_void(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deferred_events, "DEFERRED_MAX", 1)
+    monkeypatch.setattr(deferred_events, "DEFERRED_MAX", 2)
     waiting = Shard()
     begin, rows, end = load(1, "a")
-    waiting.fold(change(1), begin, statistics(2, 0b1), statistics(3, 0b1))
+    waiting.fold(change(1), begin, *(statistics(event, 0b1) for event in (2, 3, 4)))
     waiting.fold(rows, end)
     assert waiting.cold() is Cold.DOUBT
 

@@ -215,3 +215,12 @@ def test_no_load_of_write_ids_is_asked_for_outside_of_the_default_catalog() -> N
         shard = Shard()
         signals = shard.fold(change(1, CreateTable(external)), change(2, converted))
         assert [scope.kind for scope in signals if scope.kind is ScopeKind.WRITE_IDS] == expected
+
+
+def test_ends_of_transactions_are_kept_as_long_as_a_load_is_open() -> None:
+    shard = Shard()
+    shard.fold(change(1, CreateTable(managed())), OF_IDS, change(2, CommitTxn(100, None)))
+    assert (shard.head.loads_open, shard.head.ended_count) == (1, 1)
+    shard.fold(*ended(OF_IDS, 1, NO_OPEN), change(3, CommitTxn(101, None)))
+    assert (shard.head.loads_open, shard.head.ended_count) == (0, 0)
+    assert not list(kv.scan_prefix(shard.store.snapshot(), keys.ENDED_TXN))
