@@ -218,6 +218,7 @@ def test_a_write_with_an_id_that_nobody_allocated_asks_for_the_ids() -> None:
     surprised.fold(change(1, CreateTable(managed())), change(2, created))
     assert surprised.fold(change(3, written(9))) == [IDS]
     assert reader(surprised).write_ids(TABLE).cold is not None
+    assert surprised.fold(change(4, written(9, "b"))) == [], "they are asked for once"
 
 
 @pytest.mark.parametrize("kept_max", [0, 1])

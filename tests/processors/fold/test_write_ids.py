@@ -224,3 +224,15 @@ def test_ends_of_transactions_are_kept_as_long_as_a_load_is_open() -> None:
     shard.fold(*ended(OF_IDS, 1, NO_OPEN), change(3, CommitTxn(101, None)))
     assert (shard.head.loads_open, shard.head.ended_count) == (0, 0)
     assert not list(kv.scan_prefix(shard.store.snapshot(), keys.ENDED_TXN))
+
+
+def test_a_write_stays_pending_while_nobody_knows_which_ids_are_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(write_ids, "PENDING_CHECKED", 1)
+    shard = Shard()
+    shard.fold(change(1, CreateTable(managed())), change(2, AllocateWriteIds(TABLE, (1,), (1,))))
+    # No event has told of this id.
+    shard.fold(change(3, written(5)), OF_IDS)
+    shard.fold(*ended(OF_IDS, 3, WriteIdsImage(5, ((105, 5),), ())))
+    assert is_pending(shard)
