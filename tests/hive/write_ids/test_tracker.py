@@ -304,6 +304,13 @@ def test_a_load_counts_the_ids_that_it_lists() -> None:
     assert loaded_list(0, aborted=(8,)).hwm == 8
 
 
+def test_ids_may_be_as_great_as_numbers_are() -> None:
+    most = (1 << 62) - 1
+    ids = loaded_list(most, opened=((most, most),), aborted=(most - 1,))
+    assert ids.snapshot() == write_id_list(most, [most], [most - 1])
+    assert ids.id_of(most) == most
+
+
 def test_what_was_known_leaves_no_trace_in_a_cold_list() -> None:
     traces = []
     for load in (Loaded(10, 30, 5, ((101, 5),), (2,)), Loaded(11, 11, 7)):
