@@ -304,6 +304,12 @@ def test_a_load_counts_the_ids_that_it_lists() -> None:
     assert loaded_list(0, aborted=(8,)).hwm == 8
 
 
+def test_an_allocation_of_nothing_changes_nothing() -> None:
+    ids = loaded_list(opened=((101, 5),))
+    ids.alloc(11, [])
+    assert ids.snapshot() == write_id_list(5, [5])
+
+
 def test_ids_may_be_as_great_as_numbers_are() -> None:
     most = (1 << 62) - 1
     ids = loaded_list(most, opened=((most, most),), aborted=(most - 1,))
