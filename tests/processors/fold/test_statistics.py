@@ -43,12 +43,12 @@ def test_an_event_that_has_the_table_leaves_no_doubt() -> None:
     assert decode(TABLE_STRUCT, entry.data)["parameters"] == ANALYSED
 
 
-@pytest.mark.parametrize("told", [None, table(ANALYSED | {"more": "x"})])
+@pytest.mark.parametrize("row", [None, table(ANALYSED | {"more": "x"})])
 def test_an_event_that_does_not_tell_the_table_leaves_it_in_doubt(
-    told: TableImage | None,
+    row: TableImage | None,
 ) -> None:
     shard = Shard()
-    action = PutTableStatistics(TABLE, 0, (COLUMN,), told)
+    action = PutTableStatistics(TABLE, 0, (COLUMN,), row)
     signals = shard.fold(change(1, CreateTable(table({}))), change(2, action))
     assert signals == [Scope(ScopeKind.OBJECTS, TABLE), SCOPE]
     assert shard.doubtful() == {TABLE_ROW}
