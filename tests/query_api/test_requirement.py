@@ -125,6 +125,8 @@ def test_a_list_is_never_less_strict_than_what_states_nothing() -> None:
     defaults = Defaults(tables=(("logs.*", Consistency.ANY),))
     assert defaults.of(ListTables(DatabaseName("hive", "logs"))) is Consistency.LATEST
     assert defaults.of(ListTablesOfAll("hive")) is Consistency.LATEST
+    strict = Defaults(Consistency.ANY, (("*", Consistency.LATEST),))
+    assert strict.of(ListTables(DatabaseName("hive", "logs"))) is Consistency.LATEST
     assert defaults.of(GetTables((table_name(None, "logs", "web"),))) is Consistency.ANY
 
 
