@@ -11,10 +11,11 @@ from confluent_kafka import KafkaException
 from hive.errors import InputError, MachineError
 from hive.names import TableName, default_catalog
 from metatide.config import Config
+from metatide.operator_proof import OperatorProof, ProvedTransport, holders_of, worker_address
 from metatide.stack.kept_secret import workers_secret
 from metatide.worker.certificates import trusted
 from query_api.http.forward import Forwarder
-from query_api.partners import Partners, SecretFile
+from query_api.partners import Partners
 from state.topic import Topic
 from state.topic.settings import REQUEST_TIMEOUT_S, reason
 
@@ -51,40 +52,33 @@ def worker_urls(config: Config, topic: Topic, group: str) -> list[str]:
 
 
 class WorkerToken(httpx.Auth):
-    """Sends the token of `client.token` to those who prove that they are workers.
+    """Sends a token to those who prove that they are workers.
 
     The addresses come from the consumer group, and whoever may join it may name one. A worker
     proves itself by the workers' secret; where that isn't known here, by a certificate that
     `reads.tls_ca` has signed.
     """
 
-    def __init__(self, config: Config) -> None:
-        self._token = config.client.token
+    def __init__(self, token: str, config: Config) -> None:
+        self._token = token
         self._ca = config.reads.tls_ca
         self._secret = workers_secret(config)
         self._is_worker = cache(self._proves_itself)
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        if self._token is not None:
-            there = request.url
-            port = there.port or (443 if there.scheme == "https" else 80)
-            url = f"{there.scheme}://{there.host}:{port}"
-            if not self._is_worker(url):
-                raise InputError(
-                    f"{url} doesn't prove that it is a worker, so it isn't sent client.token: set "
-                    "worker.secret_file to the workers' secret, here as for workers"
-                )
-            request.headers["authorization"] = f"Bearer {self._token}"
+        url = f"{request.url.scheme}://{worker_address(request.url)}"
+        if not self._is_worker(url):
+            raise InputError(
+                f"{url} doesn't prove that it is a worker, so it isn't sent client.token: set "
+                "worker.secret_file to the workers' secret, here as for workers"
+            )
+        request.headers["authorization"] = f"Bearer {self._token}"
         yield request
 
     def _proves_itself(self, url: str) -> bool:
         if self._secret is None:
             return self._ca is not None and url.startswith("https:")
-        try:
-            partners = Partners(SecretFile(self._secret))
-        except OSError as error:
-            raise InputError(f"{self._secret} can't be read: {error.strerror}") from error
-        return asyncio.run(self._answers(url, partners))
+        return asyncio.run(self._answers(url, holders_of(self._secret)))
 
     async def _answers(self, url: str, partners: Partners) -> bool:
         forwarder = Forwarder(trusted(self._ca, _CA) if self._ca else None, partners)
@@ -95,14 +89,19 @@ class WorkerToken(httpx.Auth):
 
 
 def worker_client(config: Config, timeout_s: float) -> httpx.Client:
-    """A client that trusts the workers' certificates and sends the token of `client.token`."""
-    ca = config.reads.tls_ca
-    return httpx.Client(
-        timeout=timeout_s,
-        trust_env=False,
-        verify=trusted(ca, _CA) if ca else True,
-        auth=WorkerToken(config),
-    )
+    """A client that trusts the workers' certificates, and is let in by the token of `client.token`,
+    without one by the workers' secret.
+    """
+    ca, token, secret = config.reads.tls_ca, config.client.token, workers_secret(config)
+    transport: httpx.BaseTransport
+    transport = httpx.HTTPTransport(verify=trusted(ca, _CA) if ca else True, trust_env=False)
+    auth: httpx.Auth | None = None
+    if token is not None:
+        auth = WorkerToken(token, config)
+    elif secret is not None:
+        auth = proof = OperatorProof(secret)
+        transport = ProvedTransport(transport, proof)
+    return httpx.Client(timeout=timeout_s, trust_env=False, transport=transport, auth=auth)
 
 
 def require_tables(client: httpx.Client, url: str, tables: Collection[TableName]) -> None:

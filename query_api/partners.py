@@ -26,6 +26,8 @@ DISTRUSTED_S: Final = 30.0
 """A partner that has proved nothing isn't asked for this long."""
 DISTRUSTED_MAX: Final = 1024
 NONCE_BYTES: Final = 16
+NONCES_MAX: Final = 1 << 15
+"""So many questions of operators are remembered until their proofs are too old."""
 
 log = structlog.get_logger(__name__)
 
@@ -80,6 +82,7 @@ class Partners:
     1. Who asks proves its question for one partner, by the partner's address.
     2. Who answers proves its answer to this question.
     3. A partner whose answer proves nothing isn't asked again for a while.
+    4. Operators who have the secret ask as partners do, and each of their questions counts once.
     """
 
     def __init__(
@@ -97,6 +100,9 @@ class Partners:
         self._secret = secret
         self._needs_secret = needs_secret
         self._distrusted: dict[str, float] = {}
+        # What was asked before isn't remembered here.
+        self._remembers_from_s = int(time())
+        self._nonces: dict[bytes, int] = {}
 
     @property
     def have_secret(self) -> bool:
@@ -143,6 +149,22 @@ class Partners:
             return False
         proof = self._of_question(address, question.time_s, question.nonce, parts)
         return hmac.compare_digest(proof, question.proof)
+
+    def is_first(self, question: Question) -> bool:
+        """Whether a question that was proved comes for the first time. If too many are remembered
+        to tell, it doesn't.
+        """
+        if question.time_s < self._remembers_from_s or question.nonce in self._nonces:
+            return False
+        if len(self._nonces) >= NONCES_MAX:
+            oldest_s = time() - CLOCKS_DIFFER_S_MAX
+            self._nonces = {
+                nonce: time_s for nonce, time_s in self._nonces.items() if time_s >= oldest_s
+            }
+            if len(self._nonces) >= NONCES_MAX:
+                return False
+        self._nonces[question.nonce] = question.time_s
+        return True
 
     def answer(self, nonce: bytes, parts: Iterable[bytes | memoryview]) -> bytes:
         """The proof of a part of the answer to the question with this nonce."""

@@ -136,7 +136,8 @@ def _settings(config: Config, port: int) -> WorkerSettings:
         path=worker_path(config.data_dir, worker.name),
         name=worker.name,
         group=config.worker_group,
-        address=joined(worker_host(config), worker.advertised_port or port),
+        # Clients write names of hosts in lower case, and prove what they ask for an address.
+        address=joined(worker_host(config).lower(), worker.advertised_port or port),
         session_timeout_s=worker.session_timeout_s,
         flush_s=worker.flush_s,
         images_url=config.images.url,

@@ -243,8 +243,8 @@ class Worker(Section, frozen=True):
         Path | None,
         key(
             "A file with a secret of at least 32 characters, the same for all workers, by which "
-            "they know each other. Without it, whoever may join the group can answer for others; "
-            "where there are tokens, workers then don't ask each other."
+            "they know each other, and operators' commands. Without it, whoever may join the group "
+            "can answer for others; where there are tokens, workers then don't ask each other."
         ),
     ] = None
     host: Annotated[str, key("The address to listen on; `0.0.0.0` stands for all addresses.")] = (

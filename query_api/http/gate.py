@@ -25,6 +25,9 @@ _NO_HOOKS: Final = (
 
 PARTNER: Final = "partner"
 """Marks in the state of a scope that a partner has proved its request."""
+OPERATOR: Final = "operator"
+"""Says in the state of such a scope whether the request is of an operator, who has the workers'
+secret, too, and not of a partner's client."""
 
 
 class Holder(NamedTuple):
@@ -49,7 +52,8 @@ class Gate:
     1. If tokens are configured, they alone decide.
     2. Without them everybody may read. A page in a browser may not: by DNS rebinding a name of its
        own may lead here. So a request must name the server by what no such page can have.
-    3. A partner may ask whatever readers may.
+    3. A partner may ask whatever readers may, and an operator who has the workers' secret whatever
+       administrators may: whoever has it can pass for a worker.
     4. Where the metastore's hooks guard reads, which HTTP doesn't ask, readers must be
        administrators.
     """
@@ -119,12 +123,15 @@ class Gate:
     def _administrator(self, scope: Scope, why: str = "") -> Holder:
         """The name of an administrator; raises ForbiddenError for anybody else.
 
-        If tokens are configured, the token must have the role `admin`. Otherwise only callers on
-        this machine may administer. A page in a local browser could send such requests as well, so
-        the request must name this machine as its host and be of type JSON, which browsers don't
-        allow across origins.
+        An operator who has proved the workers' secret is one. Of others, the token must have the
+        role `admin` if tokens are configured; otherwise only callers on this machine may
+        administer. A page in a local browser could send such requests as well, so the request must
+        name this machine as its host and be of type JSON, which browsers don't allow across
+        origins.
         """
         address = _address(scope)
+        if scope.get("state", {}).get(OPERATOR):
+            return Holder(OPERATOR, address)
         if self._tokens.are_known:
             role, name = self._holder(scope)
             if role < Role.ADMIN:
@@ -136,7 +143,7 @@ class Gate:
         if not (_is_loopback(address) and _is_loopback(_name_in(host))):
             raise ForbiddenError(
                 f"{why}without tokens (reads.tokens_path) only this machine may ask, by its own "
-                "name"
+                "name, or who proves the workers' secret (worker.secret_file)"
             )
         if scope["method"] == "POST" and not is_json(header(scope, b"content-type")):
             raise ForbiddenError("send content-type: application/json")

@@ -15,7 +15,7 @@ import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hive.errors import ForbiddenError, UnprovedError
-from query_api.http.gate import PARTNER
+from query_api.http.gate import OPERATOR, PARTNER
 from query_api.http.messages import Headers, header, send_problem
 from query_api.partners import Partners, Question
 from query_api.requirement import PARAMETERS
@@ -85,7 +85,7 @@ def _parts(method: str, target: bytes, headers: Headers, digest: bytes) -> list[
 
 
 class PartnerMiddleware:
-    """Lets partners ask, and proves the answers to them."""
+    """Lets partners ask, and operators who have their secret, and proves the answers to them."""
 
     def __init__(self, app: ASGIApp, partners: Partners) -> None:
         self._app = app
@@ -105,7 +105,10 @@ class PartnerMiddleware:
             await send_problem(send, 403, detail)
             return
         question, digest = checked
-        scope.setdefault("state", {})[PARTNER] = True
+        state = scope.setdefault("state", {})
+        state[PARTNER] = True
+        # What a worker forwards is its client's question, who may be anybody that reads.
+        state[OPERATOR] = header(scope, FORWARDED) is None
         answer = _ProvedAnswer(self._partners, question.nonce, send)
         await self._app(scope, _proved(receive, digest), answer.send)
 
@@ -122,6 +125,9 @@ class PartnerMiddleware:
             target += b"?" + scope["query_string"]
         parts = _parts(scope["method"], target, scope["headers"], digest)
         if not self._partners.is_asked(question, self._partners.address, parts):
+            return None
+        # Reads do no harm when somebody repeats them, but orders might.
+        if header(scope, FORWARDED) is None and not self._partners.is_first(question):
             return None
         return question, digest
 

@@ -96,6 +96,14 @@ def test_reads_come_fresh_from_the_cache(
     }
 
 
+def test_operators_are_heard(deployment: Deployment, table: tuple[str, str]) -> None:
+    for order in ("pause", "resume"):
+        deployment.execute("worker-1", "metatide", "admin", order)
+        shown = json.loads(deployment.execute("worker-1", "metatide", "admin", "show", "--json"))
+        assert {shard["paused"] for shard in shown} == {order == "pause"}
+    deployment.execute("worker-2", "metatide", "audit", "--table", ".".join(table))
+
+
 def test_the_demo_writes_into_the_warehouse(deployment: Deployment, table: tuple[str, str]) -> None:
     answer = until_fresh(deployment, "worker-1", table).json()
     assert answer["sd"]["location"].startswith("file:/opt/hive/data/warehouse/")

@@ -1,13 +1,16 @@
 """The addresses that processes tell others."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from connectors import topic_admin
 from hive.errors import InputError
 from metatide.advertised import joined, reachable, worker_host
+from metatide.cli import root
 from metatide.cli.work import _settings
 from metatide.config import Config, load
 from metatide.members import members
@@ -33,6 +36,7 @@ def config(**worker: str) -> Config:
         ({"host": "0.0.0.0", "advertised_host": "w1.example.com"}, "w1.example.com:8091"),
         ({"advertised_host": "lb", "advertised_port": "443"}, "lb:443"),
         ({"host": "fd00::1"}, "[fd00::1]:8091"),
+        ({"advertised_host": "W1.example.com"}, "w1.example.com:8091"),
     ],
 )
 def test_the_others_are_told_where_a_worker_can_be_reached(
@@ -72,3 +76,30 @@ def test_members_and_status_show_the_advertised_address(kafka_broker: str, tmp_p
         status = worker.until_ready(2)
         assert status["address"] == "localhost:1234"
         assert list(members(topic, topic.name)) == [("w1", "localhost:1234")]
+
+
+def test_orders_are_taken_at_the_advertised_address(kafka_broker: str, tmp_path: Path) -> None:
+    topic = new_topic(kafka_broker, 2)
+    topic_admin.create(topic)
+    secret = tmp_path / "secret"
+    secret.write_text("5" * 64)
+    # It leads to this machine, and isn't known as a name of it.
+    worker = WorkerProcess(
+        topic,
+        tmp_path,
+        "w1",
+        METATIDE_WORKER_ADVERTISED_HOST="127.1",
+        METATIDE_WORKER_SECRET_FILE=str(secret),
+    )
+    command = ["status", "--content", "--kafka", topic.servers, "--data-dir", str(tmp_path)]
+    without = {"METATIDE_KAFKA_TOPIC": topic.name}
+    with workers(worker):
+        worker.until_ready(2)
+        refused = CliRunner().invoke(root, command, env=without)
+        assert "only this machine may ask" in str(refused.exception)
+        # There is no connector.
+        shown = CliRunner().invoke(
+            root, command, env=without | {"METATIDE_WORKER_SECRET_FILE": str(secret)}
+        )
+    [status] = json.loads(shown.stdout)["workers"]
+    assert [shard["content"]["tables_warm"] for shard in status["shards"]] == [0, 0]

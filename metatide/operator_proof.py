@@ -1,0 +1,92 @@
+"""Proves the workers' secret to workers, as they do among themselves, so that they take orders."""
+
+import asyncio
+from collections.abc import AsyncIterator, Generator
+from functools import cached_property
+from pathlib import Path
+
+import httpx
+
+from hive.errors import InputError, UnprovedError
+from metatide.advertised import joined
+from query_api.http.proof import PROOF, PROVED, ProvedReader, nonce_of, proof_header
+from query_api.partners import Partners, SecretFile
+
+_PORTS = {"http": 80, "https": 443}
+_PROOF = PROOF.decode()
+_PROVED = PROVED.decode()
+
+
+def worker_address(url: httpx.URL) -> str:
+    """The HOST:PORT in a worker's URL, as the worker tells it."""
+    return joined(url.host, url.port or _PORTS[url.scheme])
+
+
+def holders_of(secret: Path) -> Partners:
+    """Those who have this secret."""
+    try:
+        return Partners(SecretFile(secret))
+    except OSError as error:
+        raise InputError(f"{secret} can't be read: {error.strerror}") from error
+
+
+class OperatorProof(httpx.Auth):
+    """Signs requests by the workers' secret."""
+
+    requires_request_body = True
+
+    def __init__(self, secret: Path) -> None:
+        self._secret = secret
+
+    @cached_property
+    def partners(self) -> Partners:
+        # Who asks nothing that needs a proof may not be allowed to read the secret.
+        return holders_of(self._secret)
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        address, target = worker_address(request.url), request.url.raw_path
+        headers = [(name.lower(), value) for name, value in request.headers.raw]
+        body = request.content
+        for name, value in proof_header(
+            self.partners, address, request.method, target, headers, body
+        ):
+            request.headers[name.decode()] = value.decode()
+        yield request
+
+
+class ProvedTransport(httpx.BaseTransport):
+    """Takes answers out of the frames that prove them. What a worker without a secret answers stays
+    as it is.
+    """
+
+    def __init__(self, transport: httpx.BaseTransport, proof: OperatorProof) -> None:
+        self._transport = transport
+        self._proof = proof
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = self._transport.handle_request(request)
+        sent = request.headers.get(_PROOF)
+        if sent is None or response.headers.get("content-type") != _PROVED:
+            return response
+        try:
+            framed = response.read()
+        finally:
+            response.close()
+        nonce = nonce_of([(PROOF, sent.encode())])
+        try:
+            return asyncio.run(_unframed(self._proof.partners, nonce, framed))
+        except UnprovedError as error:
+            raise httpx.RemoteProtocolError(str(error), request=request) from error
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+async def _unframed(partners: Partners, nonce: bytes, framed: bytes) -> httpx.Response:
+    async def blocks() -> AsyncIterator[bytes]:
+        yield framed
+
+    reader = ProvedReader(partners, nonce, blocks())
+    head = await reader.head()
+    body = b"".join([piece async for piece in reader.body()])
+    return httpx.Response(head.status, headers=head.headers, content=body)

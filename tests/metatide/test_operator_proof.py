@@ -1,0 +1,169 @@
+"""Operators who have the workers' secret give orders to workers wherever these are."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+import structlog
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+
+from hive.errors import InputError
+from metatide.config import load
+from metatide.members import worker_client
+from metatide.operator_proof import OperatorProof, ProvedTransport, worker_address
+from query_api.http.access import OPEN, Tokens
+from query_api.http.admin import ORDERS, PATH, Administration
+from query_api.http.forward import Forwarder
+from query_api.http.gate import Gate
+from query_api.http.proof import PROOF, PROVED, PartnerMiddleware
+from query_api.http.routes import routes_of
+from query_api.partners import Partners, SecretFile
+from query_api.shards import Views
+from state.records.signals import Serve
+from tests.metatide.client.serving import serving_app
+from tests.query_api.http.test_gate import Connectors
+from tests.query_api.shards import MemoryShard, MemoryShards
+from tests.support import local_http
+
+ADVERTISED = "127.1"
+"""A name that leads to this machine, and isn't known as a name of it."""
+PAUSE = f"{PATH}/pause"
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    path = tmp_path / "secret"
+    path.write_text("5" * 64)
+    return path
+
+
+@contextmanager
+def worker(
+    secret: Path | None, tokens: Tokens = OPEN, host: str = ADVERTISED
+) -> Iterator[tuple[str, Connectors]]:
+    """The URL of a worker that takes orders, and where they go."""
+    connectors = Connectors()
+    administration = Administration(Views(MemoryShards(MemoryShard())), connectors)
+    partners = Partners(None if secret is None else SecretFile(secret))
+    app = Starlette(
+        routes=routes_of(ORDERS, administration, Gate(tokens)),
+        middleware=[Middleware(PartnerMiddleware, partners)],
+    )
+    with serving_app(app) as url:
+        url = url.replace("127.0.0.1", host)
+        partners.address = url.removeprefix("http://")
+        yield url, connectors
+
+
+def operator(folder: Path, secret: Path | None) -> httpx.Client:
+    environ = {} if secret is None else {"METATIDE_WORKER_SECRET_FILE": str(secret)}
+    return worker_client(load({"data_dir": str(folder)}, environ=environ).config, 10)
+
+
+@pytest.mark.parametrize("tokens", [OPEN, Tokens({})])
+def test_an_order_is_taken_for_the_secret(tmp_path: Path, secret: Path, tokens: Tokens) -> None:
+    with (
+        worker(secret, tokens) as (url, connectors),
+        operator(tmp_path, secret) as client,
+        structlog.testing.capture_logs() as logs,
+    ):
+        for _ in range(2):
+            assert client.post(url + PAUSE, json={}).json() == {"orders": 1}
+        assert [shard["shard"] for shard in client.get(url + PATH).json()] == [0]
+        wrong = client.post(f"{url}{PATH}/drop", json={"tables": []})
+    assert (wrong.status_code, wrong.json()["detail"]) == (400, "name 1 to 1000 tables, not 0")
+    assert len(connectors.orders) == 2
+    assert {line["who"] for line in logs} == {"operator"}
+
+
+def test_others_are_refused(tmp_path: Path, secret: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("6" * 64)
+    with worker(secret) as (url, connectors):
+        for held, why in ((None, "only this machine"), (other, "secret_file) is wrong")):
+            with operator(tmp_path, held) as client:
+                answer = client.post(url + PAUSE, json={})
+            assert (answer.status_code, why in answer.json()["detail"]) == (403, True)
+    assert connectors.orders == []
+
+
+def test_an_order_counts_once_and_as_it_was_given(secret: Path) -> None:
+    def signed(url: str) -> tuple[dict[str, str], bytes]:
+        with operator(secret.parent, None) as client:
+            order = client.build_request("POST", url, json={"above": 5})
+        [request] = OperatorProof(secret).auth_flow(order)
+        return dict(request.headers), request.content
+
+    with worker(secret) as (url, connectors):
+        headers, body = signed(url + PAUSE)
+        local_http.post(url + PAUSE, headers=headers, content=body.replace(b"5", b"6"))
+        assert connectors.orders == []
+        headers, body = signed(url + PAUSE)
+        statuses = [
+            local_http.post(url + path, headers=headers, content=body).status_code
+            for path in (f"{PATH}/resume", PAUSE, PAUSE)
+        ]
+    assert statuses == [403, 200, 403]
+    assert connectors.orders == [Serve(0, 5, paused=True)]
+
+
+def test_what_a_worker_forwards_is_no_order(secret: Path) -> None:
+    async def forwarded(url: str) -> int | None:
+        forwarder = Forwarder(None, Partners(SecretFile(secret)))
+        try:
+            answer = await forwarder.ask(url, PAUSE, body=b"{}")
+        finally:
+            await forwarder.close()
+        return None if answer is None else answer.status
+
+    with worker(secret, Tokens({}), "127.0.0.1") as (url, connectors):
+        assert asyncio.run(forwarded(url)) == 403
+    assert connectors.orders == []
+
+
+def test_a_worker_without_a_secret_answers_as_ever(tmp_path: Path, secret: Path) -> None:
+    with (
+        worker(None, host="127.0.0.1") as (url, connectors),
+        operator(tmp_path, secret) as client,
+    ):
+        assert client.post(url + PAUSE, json={}).json() == {"orders": 1}
+    assert len(connectors.orders) == 1
+
+
+def test_an_answer_that_was_changed_is_none(secret: Path) -> None:
+    def made_up(request: httpx.Request) -> httpx.Response:
+        assert PROOF.decode() in request.headers
+        return httpx.Response(200, headers={"content-type": PROVED.decode()}, content=b"x" * 99)
+
+    proof = OperatorProof(secret)
+    transport = ProvedTransport(httpx.MockTransport(made_up), proof)
+    with (
+        httpx.Client(transport=transport, auth=proof) as client,
+        pytest.raises(httpx.RemoteProtocolError, match="of an answer"),
+    ):
+        client.get("http://worker:1/")
+
+
+def test_who_may_not_read_the_secret_may_ask_what_everybody_may(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    with worker(None) as (url, _), operator(tmp_path, missing) as client:
+        assert client.get(url, auth=None).status_code == 404
+        with pytest.raises(InputError, match=f"^{missing} can't be read: "):
+            client.get(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("http://w1.example.com:8080/v1", "w1.example.com:8080"),
+        ("https://[fd00::1]:8080", "[fd00::1]:8080"),
+        ("https://w1", "w1:443"),
+        ("http://w1:80", "w1:80"),
+    ],
+)
+def test_an_address_is_as_the_worker_tells_it(url: str, address: str) -> None:
+    assert worker_address(httpx.URL(url)) == address

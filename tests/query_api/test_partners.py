@@ -1,0 +1,51 @@
+"""Which questions count; over the network, see `tests.hostile.test_partners`."""
+
+from pathlib import Path
+
+import pytest
+
+from query_api import partners
+from query_api.partners import CLOCKS_DIFFER_S_MAX, Partners, Question, SecretFile
+
+NOW_S = 1_000_000
+
+
+class Clock:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_s = NOW_S
+        monkeypatch.setattr(partners, "time", lambda: self.now_s + 0.5)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+@pytest.fixture
+def mine(tmp_path: Path, clock: Clock) -> Partners:
+    path = tmp_path / "secret"
+    path.write_text("5" * 64)
+    return Partners(SecretFile(path), "here:1")
+
+
+def test_a_question_counts_once(mine: Partners, clock: Clock) -> None:
+    for _ in range(2):
+        question = mine.question("here:1", [])
+        assert question is not None
+        assert [mine.is_first(question), mine.is_first(question)] == [True, False]
+    assert not mine.is_first(Question(NOW_S - 1, b"before it can remember", b""))
+
+
+def test_what_is_remembered_is_bounded(
+    mine: Partners, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partners, "NONCES_MAX", 2)
+
+    def is_first(nonce: bytes) -> bool:
+        return mine.is_first(Question(clock.now_s, nonce, b""))
+
+    assert [is_first(nonce) for nonce in (b"1", b"2", b"3")] == [True, True, False]
+    clock.now_s += CLOCKS_DIFFER_S_MAX - 1
+    assert not is_first(b"3")
+    clock.now_s += 1
+    assert is_first(b"3")
