@@ -5,6 +5,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -49,10 +50,26 @@ def rendered(*values: Path) -> Sequence[Object]:
     return [each for each in yaml.safe_load_all(done.stdout) if each is not None]
 
 
-def template(*values: Path) -> subprocess.CompletedProcess[str]:
+def template(
+    *values: Path, chart: Path = CHART, release: str = RELEASE
+) -> subprocess.CompletedProcess[str]:
     options = [f"--values={path}" for path in values]
     where = [f"--namespace={NAMESPACE}", f"--kube-version={KUBERNETES}"]
-    return helm("template", RELEASE, CHART, *where, *options)
+    return helm("template", release, chart, *where, *options)
+
+
+def notes(folder: Path, *values: Path) -> str:
+    """What is printed after an installation, rendered in a copy of the chart, since Helm alone
+    prints it only where there is a cluster.
+    """
+    chart = shutil.copytree(CHART, folder / "chart")
+    text = (chart / "templates" / "NOTES.txt").read_text()
+    (chart / "templates" / "_notes.tpl").write_text(f'{{{{ define "notes" }}}}{text}{{{{ end }}}}')
+    (chart / "templates" / "notes.yaml").write_text('notes: {{ include "notes" . | toJson }}\n')
+    done = template(*values, chart=chart)
+    assert done.returncode == 0, done.stderr
+    [shown] = (each["notes"] for each in yaml.safe_load_all(done.stdout) if "notes" in (each or {}))
+    return str(shown)
 
 
 def kubeconform(objects: Sequence[Object], schemas: Path) -> str:

@@ -11,7 +11,9 @@ import yaml
 
 from hive.errors import InputError
 from metatide.config import KEYS, Effective, load
-from tests.deploy.helm import CHART, EXAMPLES, ROOT, Object, rendered
+from metatide.worker.read_settings import own_names
+from query_api.http.gate import Gate
+from tests.deploy.helm import CHART, EXAMPLES, ROOT, Object, notes, rendered
 
 pytestmark = pytest.mark.helm
 
@@ -139,6 +141,8 @@ def test_every_key_arrives(tmp_path: Path) -> None:
     }
     assert KEYS.keys() - set_by_some == OF_THE_STACK
     expected = {f"{section}.{name}": value for section, name, value in samples()}
+    # Names of Services stand before it.
+    del expected["reads.hosts"]
     for each in configured:
         for setting in each.settings:
             key = setting.key
@@ -155,6 +159,22 @@ def test_an_example_is_a_configuration(example: Path, tmp_path: Path) -> None:
         assert config.database.password == "of a file"
         assert {config.worker.port, config.connect.port, config.http.port} == {8080}
         assert {config.worker.host, config.connect.host, config.http.host} == {"0.0.0.0"}
+
+
+def test_readers_are_let_in_by_the_names_of_services(tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    more = {"reads": {"hosts": "a.example.com"}, "images": {"url": "/images"}}
+    values.write_text(yaml.safe_dump({"config": more, "serve": {"enabled": True}}))
+    small = CHART / "examples" / "small.yaml"
+    printed = re.findall(r"https?://([\w.-]+):8080", notes(tmp_path, small, values))
+    assert printed == ["tide-metatide-worker.data.svc", "tide-metatide-serve.data.svc"]
+    names = [*printed, *(f"{name}.cluster.local" for name in printed), "a.example.com"]
+    for effective in configurations(rendered(small, values), tmp_path):
+        gate = Gate(names=own_names(effective.config))
+        for name in names:
+            headers = [(b"host", f"{name}:8080".encode())]
+            scope = {"type": "http", "headers": headers, "client": ("192.0.2.1", 1)}
+            assert gate.may_read(scope), name
 
 
 def test_the_variables_of_a_service_would_be_taken_for_settings() -> None:

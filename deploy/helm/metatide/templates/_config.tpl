@@ -4,6 +4,16 @@
 {{- $_ := required (printf "config.kafka.bootstrap_servers %s" $required) (dig "kafka" "bootstrap_servers" "" .Values.config) -}}
 {{- $_ := required (printf "config.database.url %s" $required) (dig "database" "url" "" .Values.config) -}}
 {{- $all := dict "connect" (dict "host" "0.0.0.0" "port" 8080) "worker" (dict "host" "0.0.0.0" "port" 8080 "advertised_port" 8080) "http" (dict "host" "0.0.0.0" "port" 8080) "thrift" (dict "host" "0.0.0.0") -}}
+{{- /* A name that ends in the namespace may be one of the Internet's, as metatide-worker.dev. */ -}}
+{{- $hosts := list -}}
+{{- range $role, $values := dict "worker" .Values.workers "serve" .Values.serve -}}
+{{- if $values.enabled -}}
+{{- $host := include "metatide.host" (dict "root" $ "role" $role) -}}
+{{- $hosts = concat $hosts (list $host (printf "%s.%s" $host $.Values.clusterDomain)) -}}
+{{- end -}}
+{{- end -}}
+{{- with dig "reads" "hosts" "" .Values.config }}{{ $hosts = append $hosts . }}{{ end -}}
+{{- with $hosts }}{{ $_ := set $all "reads" (dict "hosts" (join "," .)) }}{{ end -}}
 {{- range $section, $keys := .Values.config -}}
 {{- $_ := set $all $section (merge (get $all $section | default dict) $keys) -}}
 {{- end -}}

@@ -2,6 +2,11 @@
 {{- if contains .Chart.Name .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-{{ .Chart.Name }}{{ end -}}
 {{- end -}}
 
+{{/* The name by which readers in the cluster ask a role: a dict of root and role. */}}
+{{- define "metatide.host" -}}
+{{ include "metatide.fullname" .root }}-{{ .role }}.{{ .root.Release.Namespace }}.svc
+{{- end -}}
+
 {{/* What selects the pods of a role: a dict of root and role. */}}
 {{- define "metatide.selector" -}}
 app.kubernetes.io/name: {{ .root.Chart.Name }}
