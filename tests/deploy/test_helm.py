@@ -15,6 +15,10 @@ examples = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.st
 Values = dict[str, Any]
 
 
+def limit(memory: int | str | None) -> Values:
+    return {"workers": {"resources": {"limits": {"memory": memory}}}}
+
+
 @pytest.fixture(scope="module")
 def schemas(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("schemas")
@@ -59,6 +63,14 @@ def test_a_field_that_kubernetes_does_not_know_is_found(schemas: Path) -> None:
             "Must validate one and only one schema",
         ),
         ({"config": {"state": {"memory_mib": 600}}}, "500 MiB need 1100Mi"),
+        ({"config": {"state": {"memory_mib": 4096}}} | limit("2G"), "500 MiB need 4596Mi"),
+        (limit(755 << 20), "500 MiB need 756Mi"),
+        ({"config": {"state": {"memory_mib": 3 << 20}}} | limit("2Ti"), "500 MiB need 3146228Mi"),
+        (limit("755Mi"), "500 MiB need 756Mi"),
+        (limit("773120Ki"), "500 MiB need 756Mi"),
+        (limit("792723455"), "500 MiB need 756Mi"),
+        (limit("0.7Gi"), "500 MiB need 756Mi"),
+        (limit("1024m"), "1024m: give a quantity of memory in Mi or Gi"),
         ({"serve": {"enabled": True}}, "config.images.url is needed"),
         ({"spark": {"arguments": []}}, "spark.arguments"),
         ({"workers": {"replicas": 0}}, "workers.replicas"),
@@ -73,6 +85,15 @@ def test_wrong_values_are_refused(values: Values, fault: str, tmp_path: Path) ->
     done = template(SMALL, path)
     assert done.returncode != 0
     assert fault in done.stderr
+
+
+@pytest.mark.parametrize(
+    "memory", [756 << 20, "756Mi", "774144Ki", "793M", "792723456", "2T", None]
+)
+def test_a_limit_that_suffices_is_taken(memory: int | str | None, tmp_path: Path) -> None:
+    path = tmp_path / "values.yaml"
+    path.write_text(yaml.safe_dump(limit(memory)))
+    assert template(SMALL, path).stderr == ""
 
 
 def test_brokers_and_database_are_needed(tmp_path: Path) -> None:

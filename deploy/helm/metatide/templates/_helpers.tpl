@@ -41,16 +41,17 @@ thrift-http: {{ . }}
 {{- end }}
 {{- end -}}
 
-{{/* Bytes of a quantity in Mi or Gi, in MiB; of others, 0. */}}
+{{/* A quantity of bytes, in MiB. */}}
 {{- define "metatide.mib" -}}
-{{- if hasSuffix "Gi" . }}{{ mulf (trimSuffix "Gi" . | float64) 1024 | int }}
-{{- else if hasSuffix "Mi" . }}{{ trimSuffix "Mi" . | int }}
-{{- else }}0{{ end -}}
+{{- $suffix := regexFind "[A-Za-z]*$" . -}}
+{{- $bytes := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- if not (hasKey $bytes $suffix) }}{{ fail (printf "%s: give a quantity of memory in Mi or Gi" .) }}{{ end -}}
+{{ divf (mulf (trimSuffix $suffix . | float64) (get $bytes $suffix)) 1048576 | floor | int64 }}
 {{- end -}}
 
 {{/* Refuses a limit of memory that stores and answers together exceed: a dict of root and role. */}}
 {{- define "metatide.checkMemory" -}}
-{{- $limit := dig "resources" "limits" "memory" "" (index .root.Values .role) -}}
+{{- $limit := dig "resources" "limits" "memory" "" (index .root.Values .role) | toString -}}
 {{- $mib := include "metatide.mib" $limit | int -}}
 {{- $needed := add 500 (dig "state" "memory_mib" 256 .root.Values.config) | int -}}
 {{- if and $mib (lt $mib $needed) -}}
