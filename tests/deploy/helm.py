@@ -43,9 +43,9 @@ def helm(
     )
 
 
-def rendered(*values: Path) -> Sequence[Object]:
+def rendered(*values: Path, chart: Path = CHART, release: str = RELEASE) -> Sequence[Object]:
     """The objects that the chart makes of these files of values."""
-    done = template(*values)
+    done = template(*values, chart=chart, release=release)
     assert done.returncode == 0, done.stderr
     return [each for each in yaml.safe_load_all(done.stdout) if each is not None]
 
@@ -66,9 +66,7 @@ def notes(folder: Path, *values: Path) -> str:
     text = (chart / "templates" / "NOTES.txt").read_text()
     (chart / "templates" / "_notes.tpl").write_text(f'{{{{ define "notes" }}}}{text}{{{{ end }}}}')
     (chart / "templates" / "notes.yaml").write_text('notes: {{ include "notes" . | toJson }}\n')
-    done = template(*values, chart=chart)
-    assert done.returncode == 0, done.stderr
-    [shown] = (each["notes"] for each in yaml.safe_load_all(done.stdout) if "notes" in (each or {}))
+    [shown] = (each["notes"] for each in rendered(*values, chart=chart) if "notes" in each)
     return str(shown)
 
 

@@ -64,6 +64,17 @@ def test_names_are_used_once(objects: Sequence[Object]) -> None:
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.parametrize("release", ["r" * 53, f"{'r' * 44}-release", "metatide"])
+def test_names_are_as_short_as_kubernetes_needs_them(values: Path, release: str) -> None:
+    for each in rendered(values, release=release):
+        name = each["metadata"]["name"]
+        # What a controller makes has a longer name, or has this one in a label with more.
+        limits = {"Service": 63, "StatefulSet": 52, "CronJob": 52}
+        assert len(name) <= limits.get(each["kind"], 253), name
+        assert re.fullmatch(r"[a-z]([a-z-]*[a-z])?", name)
+        assert "--" not in name
+
+
 def test_what_selects_pods_selects_those_of_one_role(objects: Sequence[Object]) -> None:
     labels = [pod["metadata"]["labels"] for pod in templates(objects)]
     for each in objects:

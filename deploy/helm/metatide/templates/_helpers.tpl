@@ -1,5 +1,8 @@
+{{/* Kubernetes gives a StatefulSet 52 characters, of which `-worker` takes seven. */}}
 {{- define "metatide.fullname" -}}
-{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-{{ .Chart.Name }}{{ end -}}
+{{- $name := .Release.Name -}}
+{{- if not (contains .Chart.Name $name) }}{{ $name = printf "%s-%s" $name .Chart.Name }}{{ end -}}
+{{ trunc 45 $name | trimSuffix "-" }}
 {{- end -}}
 
 {{/* The name by which readers in the cluster ask a role: a dict of root and role. */}}
