@@ -1,5 +1,6 @@
 """The Helm chart: what it makes of values, and what it refuses."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -126,3 +127,21 @@ def test_workers_are_upgraded_before_connectors(tmp_path: Path) -> None:
         if each["kind"] in ("Deployment", "StatefulSet")
     }
     assert images == {"Deployment": "metatide:1", "StatefulSet": "metatide:2"}
+
+
+def test_another_release_of_the_chart_leaves_connectors_as_they_are(tmp_path: Path) -> None:
+    path, chart = tmp_path / "values.yaml", shutil.copytree(CHART, tmp_path / "chart")
+    described = yaml.safe_load((chart / "Chart.yaml").read_text())
+    path.write_text(yaml.safe_dump({"connectors": {"imageTag": described["appVersion"]}}))
+    before = rendered(SMALL, path, chart=chart)
+    described |= {"version": "9.9.9", "appVersion": "9.9.9"}
+    (chart / "Chart.yaml").write_text(yaml.safe_dump(described))
+    after = rendered(SMALL, path, chart=chart)
+    for kind, same in (("Deployment", True), ("StatefulSet", False)):
+        templates = [
+            each["spec"]["template"]
+            for objects in (before, after)
+            for each in objects
+            if each["kind"] == kind
+        ]
+        assert (templates[0] == templates[1]) is same

@@ -1,7 +1,8 @@
 {{/* What the pods of all roles have in common: a dict of root, role, values and the name. */}}
 {{- define "metatide.podMetadata" -}}
 labels:
-  {{- include "metatide.labels" . | nindent 2 }}
+  # Nothing of the release, so that one role can be upgraded before the others.
+  {{- include "metatide.selector" . | nindent 2 }}
 annotations:
   # Another configuration is another pod.
   metatide/config: {{ include "metatide.toml" .root | sha256sum }}
