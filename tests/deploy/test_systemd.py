@@ -1,5 +1,6 @@
 """The units of deploy/systemd, on a systemd."""
 
+import json
 import re
 import signal
 import textwrap
@@ -44,6 +45,13 @@ def install(machine: SystemdMachine, settings: str, password: str) -> None:
     for unit in ("metatide-connector.service", "metatide-worker@.service"):
         machine.adapt(unit)
     machine.run("systemctl", "daemon-reload")
+    machine.run("systemctl", "start", "dbus.socket")
+
+
+def command(machine: SystemdMachine, *arguments: str) -> str:
+    """What a command prints that root gives."""
+    of_worker = "METATIDE_WORKER_NAME=first"
+    return machine.run("env", of_worker, "/usr/local/sbin/metatide", *arguments)
 
 
 def unreachable() -> str:
@@ -69,6 +77,8 @@ def test_they_run_end_and_start_again(
     settings = (
         f'[kafka]\nbootstrap_servers = "{topic.servers}"\ntopic = "{topic.name}"\npartitions = 2\n'
         f'[database]\nurl = "{shown}"\n[connect]\nport = {connector_port}\n'
+        # It leads to this machine, and isn't known as a name of it.
+        '[worker]\nadvertised_host = "127.1"\n'
     )
     assert url.password is not None
     install(machine, settings, str(url.password))
@@ -81,6 +91,9 @@ def test_they_run_end_and_start_again(
     until_answers(machine, WORKER, ready)
     for unit in (CONNECTOR, WORKER):
         assert_confined(machine, unit)
+    assert "all 2 shards obey" in command(machine, "admin", "pause")
+    [state] = {shard["paused"] for shard in json.loads(command(machine, "admin", "show", "--json"))}
+    assert state is True
     process = process_of(machine, WORKER)
     process.send_signal(signal.SIGKILL)
     machine.until(WORKER, "NRestarts", "1")
@@ -183,6 +196,10 @@ def test_what_the_page_adds_to_the_units(
             machine.run("systemctl", "start", CONNECTOR, *units)
             for unit, port in zip(units, ports.values(), strict=True):
                 until_answers(machine, unit, f"http://{LOOPBACK}:{port}/readyz")
+            checks = [
+                json.loads(line) for line in command(machine, "doctor", "--json").splitlines()
+            ]
+            assert {check["status"] for check in checks} == {"ok", "not checked"}
             for unit in (CONNECTOR, *units):
                 environ = Path(f"/proc/{process_of(machine, unit).pid}/environ").read_text()
                 assert "METATIDE_DATABASE_PASSWORD_FILE" not in environ
