@@ -13,12 +13,15 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from metatide.stop_signals import end_by_sigterm
+
 PACKAGES = "hive", "state", "connectors", "processors", "query_api"
 _SITE = Path(__file__).parents[1]
 
 
 def main() -> None:
     """Runs the command, or says which package isn't ours."""
+    end_by_sigterm()
     if (stranger := foreign_package(_SITE)) is not None:
         print(
             f"metatide: {stranger} is not Metatide's but of another distribution or folder; "

@@ -12,6 +12,14 @@ STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What ends a command that an event loop runs."""
 
 
+def end_by_sigterm() -> None:
+    """Has SIGTERM end this process at once, until another handler takes it, also if it is the first
+    one of a container: these ignore what they don't handle.
+    """
+    if os.getpid() == 1:
+        signal.signal(signal.SIGTERM, lambda number, _frame: os._exit(128 + number))
+
+
 @contextmanager
 def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
     """Calls `stop` at each SIGINT and SIGTERM, in a thread of its own: a handler would wait for

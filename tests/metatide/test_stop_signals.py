@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from threading import Event, Lock
 
 import pytest
@@ -34,3 +36,17 @@ def test_each_signal_counts() -> None:
         for stop in stops:
             os.kill(os.getpid(), signal.SIGTERM)
             assert stop.wait(PATIENCE_S)
+
+
+def test_a_command_that_waits_is_ended_by_sigterm_also_in_a_container() -> None:
+    waits = (
+        "import os, time\nfrom metatide import cli, entry\n"
+        "def wait(): print('waits', flush=True); time.sleep(60)\n"
+        "cli.main, os.getpid = wait, lambda: 1\nentry.main()\n"
+    )
+    command = [sys.executable, "-c", waits]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waits\n"
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 128 + signal.SIGTERM
