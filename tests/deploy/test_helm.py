@@ -74,6 +74,7 @@ def test_a_field_that_kubernetes_does_not_know_is_found(schemas: Path) -> None:
         (limit("1024m"), "1024m: give a quantity of memory in Mi or Gi"),
         ({"serve": {"enabled": True}}, "config.images.url is needed"),
         ({"spark": {"arguments": []}}, "spark.arguments"),
+        ({"spark": {"deadlineS": 0}}, "spark.deadlineS"),
         ({"workers": {"replicas": 0}}, "workers.replicas"),
         ({"workers": {"storage": {"size": "much"}}}, "workers.storage.size"),
         ({"workers": {"topologySpread": "Maybe"}}, "workers.topologySpread"),

@@ -222,6 +222,12 @@ def test_commands_are_metatides(objects: Sequence[Object]) -> None:
         assert command.make_context(command.name, arguments, parent=context).args == []
 
 
+def test_a_job_that_hangs_does_not_hold_up_others_for_ever(objects: Sequence[Object]) -> None:
+    for job in named(objects, "CronJob").values():
+        assert job["spec"]["concurrencyPolicy"] == "Forbid"
+        assert job["spec"]["jobTemplate"]["spec"]["activeDeadlineSeconds"] == 21600
+
+
 def test_probes_ask_what_there_is(objects: Sequence[Object]) -> None:
     with health.serving("127.0.0.1", 0, Status(), CollectorRegistry()) as (host, port):
         for container in containers(objects):
