@@ -6,6 +6,7 @@ All ports of a process share one budget of them.
 import asyncio
 from collections.abc import Callable
 from typing import Final
+from weakref import WeakMethod
 
 BYTES_MAX: Final = 192 * 1024 * 1024
 LARGE_BYTES: Final = 64 * 1024
@@ -26,7 +27,7 @@ class Budget:
         """Those with bytes in flight, the oldest first."""
 
     def share(self, end: Callable[[], None]) -> "Share":
-        """A share for a connection that `end` ends."""
+        """A share for a connection, which its method `end` ends."""
         return Share(self, end)
 
     def change(self, share: "Share", size: int) -> None:
@@ -50,16 +51,22 @@ class Budget:
 
 
 class Share:
-    """The bytes in flight of one connection."""
+    """The bytes in flight of one connection, which isn't kept alive by it."""
 
-    __slots__ = ("_budget", "end", "is_over", "size")
+    __slots__ = ("_budget", "_end", "is_over", "size")
 
     def __init__(self, budget: Budget, end: Callable[[], None]) -> None:
         self.size = 0
-        self.end = end
         self.is_over = False
         """Whether the connection has been told to end; what it still has is no longer counted."""
         self._budget = budget
+        self._end = WeakMethod(end)
+
+    def end(self) -> None:
+        """Ends the connection if it is still there."""
+        end = self._end()
+        if end is not None:
+            end()
 
     def set(self, size: int) -> None:
         if size != self.size and not self.is_over:

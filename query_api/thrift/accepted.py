@@ -102,6 +102,7 @@ class AcceptedBinary(Connection):
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
         self._clients.left(self, "" if self._dispatch is None else self._dispatch.user)
+        self._dispatch = None
 
 
 class AcceptedHttp(HttpConnection):
@@ -135,6 +136,7 @@ class AcceptedHttp(HttpConnection):
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
         self._clients.left(self, self._user)
+        self._dispatch = None
 
     @property
     def _user(self) -> str:

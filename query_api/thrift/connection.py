@@ -278,6 +278,8 @@ class Connection(asyncio.Protocol):
             self._task.cancel()
         if self.calls is not None:
             self.calls.close()
+            # They refer to the connection: a cycle would wait for the garbage collection.
+            self.calls = None
 
     # Changes of state.
 
@@ -475,6 +477,9 @@ class Connection(asyncio.Protocol):
         self.end(kind, why, reply=reply)
 
     def _worked(self, task: asyncio.Task[None]) -> None:
+        if self._task is task:
+            # The traceback of its exception keeps the frames of the call, and what they read from.
+            self._task = None
         if task.cancelled():
             return
         error = task.exception()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Final
+from weakref import proxy
 
 import httptools
 
@@ -41,7 +42,7 @@ class HttpLayer:
         ).encode()
         self.trace_headers = b""
         """Lines of the heads of requests that say whose trace these belong to."""
-        self._parser = httptools.HttpResponseParser(self)
+        self._parser = httptools.HttpResponseParser(_Callbacks(proxy(self)))
         self._parts: list[bytes] = []
         self._refusal = b""
         self._refused_by = 0
@@ -86,3 +87,18 @@ class HttpLayer:
         status = self._parser.get_status_code()
         if status != _OK:
             self._refused_by = status
+
+
+class _Callbacks:
+    """What the parser calls. A parser that kept its layer alive would be in a cycle with it, which
+    also keeps the client whose token the layer shows.
+    """
+
+    def __init__(self, layer: HttpLayer) -> None:
+        self._layer = layer
+
+    def on_body(self, body: bytes) -> None:
+        self._layer.on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._layer.on_message_complete()

@@ -47,6 +47,7 @@ class OwnWrites:
     def close(self) -> None:
         if self._reading is not None:
             self._reading.cancel()
+            self._reading = None
 
     async def _date(self) -> bool:
         views = self._hub.views

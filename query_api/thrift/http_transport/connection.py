@@ -178,9 +178,10 @@ class HttpConnection(asyncio.Protocol):
         self._flow.stop_clock()
         self._received.set(0)
         self._body.clear()
-        if self._login is not None:
-            self._login.cancel()
+        self._end_login()
         self._end_session()
+        # It refers to this connection: a cycle would wait for the garbage collection.
+        del self._parser
 
     # Called by the parser.
 
@@ -284,6 +285,11 @@ class HttpConnection(asyncio.Protocol):
                 self._remembered.put(header, self._identity, proof.valid_s)
         self._flow.resume_reading()
         self._go_on()
+
+    def _end_login(self) -> None:
+        login, self._login = self._login, None
+        if login is not None:
+            login.cancel()
 
     def _refuse_login(self, kind: str, error: RefusedLoginError, tried: Scheme | None) -> None:
         challenges = [
@@ -421,8 +427,7 @@ class HttpConnection(asyncio.Protocol):
         self._state = _State.CLOSED
         self._received.set(0)
         self._body.clear()
-        if self._login is not None:
-            self._login.cancel()
+        self._end_login()
         if at_once:
             self.transport.abort()
         else:

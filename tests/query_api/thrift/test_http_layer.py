@@ -1,8 +1,10 @@
 """Metastores that speak Thrift over HTTP: a real one, and responses in all pieces."""
 
 import asyncio
+import gc
 import getpass
 import re
+import weakref
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,16 @@ def test_any_other_response_is_an_error(received: bytes, why: str) -> None:
     http = layer()
     with pytest.raises((ThriftError, UpstreamError), match=why):
         http.feed(received)
+
+
+def test_a_layer_is_gone_as_soon_as_nobody_uses_it() -> None:
+    gc.disable()
+    http = layer()
+    http.feed(WHOLE)
+    gone = weakref.ref(http)
+    del http
+    gc.enable()
+    assert gone() is None
 
 
 def settings(url: str, path: str = "calls") -> UpstreamSettings:
