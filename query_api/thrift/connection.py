@@ -6,7 +6,7 @@ from typing import Final, Protocol, cast
 
 import structlog
 
-from hive.errors import RefusedLoginError, ThriftError
+from hive.errors import MetatideError, RefusedLoginError, ThriftError
 from query_api.in_flight import LARGE_BYTES, TOO_MANY_BYTES, Budget, Untaken
 from query_api.thrift.backlog import Backlog
 from query_api.thrift.compact_layer import CompactLayer
@@ -490,5 +490,8 @@ class Connection(asyncio.Protocol):
         """Ends the connection after a failure. Part of a reply may have been sent, so closing early
         is the only signal.
         """
+        if isinstance(error, MetatideError):
+            self.end("failed", str(error))
+            return
         log.error("a call failed", client=self.client_address, exc_info=error)
         self.end("failed", f"an unexpected fault: {error}")

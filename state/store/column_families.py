@@ -91,30 +91,38 @@ class Cursor:
     __slots__ = ("_faults", "_iterator", "_kept", "_scan")
 
     def __init__(self, iterator: RdictIter, faults: Faults, kept: Any = None) -> None:
-        self._iterator = iterator
+        self._iterator: RdictIter | None = iterator
         self._faults = faults
         self._kept = kept
         self._scan: object = None
 
-    def entries(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
-        iterator = self._iterator
-        key_of, value_of, advance = iterator.key, iterator.value, iterator.next
+    def entries(
+        self, start: bytes, end: bytes, _owner: object = None
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Reads the entries as they are asked for. `_owner`, whose end closes the cursor, lives as
+        long as the scan does.
+        """
+        iterator = self._opened()
         scan = self._scan = object()
         iterator.seek(start)
-        while (key := key_of()) is not None:
+        while (key := iterator.key()) is not None:
             if key >= end:
                 return
-            yield key, value_of()
+            value = iterator.value()
+            # Until the next entry is asked for, the iterator is the cursor's alone to drop.
+            del iterator
+            yield key, value
+            iterator = self._iterator or self._opened()
             if self._scan is scan:
-                advance()
+                iterator.next()
             else:
                 self._scan = scan
                 iterator.seek(key + b"\0")
-        self._check()
+        self._check(iterator)
 
     def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
         """Reads all keys at once, so no other scan moves the iterator meanwhile."""
-        iterator, self._scan = self._iterator, None
+        iterator, self._scan = self._opened(), None
         key_of, advance = iterator.key, iterator.next
         collected: list[bytes] = []
         iterator.seek(start)
@@ -123,12 +131,22 @@ class Cursor:
                 return collected
             collected.append(key)
             advance()
-        self._check()
+        self._check(iterator)
         return collected
 
-    def _check(self) -> None:
+    def close(self) -> None:
+        """Drops the iterator. The next step of a scan that is running raises ClosedStoreError."""
+        self._iterator = None
+
+    def _opened(self) -> RdictIter:
+        iterator = self._iterator
+        if iterator is None:
+            raise self._faults.closed()
+        return iterator
+
+    def _check(self, iterator: RdictIter) -> None:
         """Raises if the iterator ended because of damage."""
         try:
-            self._iterator.status()
+            iterator.status()
         except Exception as error:
             raise self._faults.typed(error) from error

@@ -116,8 +116,7 @@ class ReadOnlyStore:
         return snapshot
 
     def close(self) -> None:
-        """Closes the store and its snapshots. The directory stays locked while a scan is
-        running."""
+        """Closes the store and its snapshots, with the scans that are running on these."""
         with self._lock:
             for snapshot in list(self._snapshots):
                 snapshot.close()

@@ -46,7 +46,7 @@ class StoreSnapshot:
         return value
 
     def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
-        return self._cursor(start, end).entries(start, end) if start < end else iter(())
+        return self._cursor(start, end).entries(start, end, self) if start < end else iter(())
 
     def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
         return self._cursor(start, end).keys(start, end, most) if start < end else []
@@ -59,8 +59,12 @@ class StoreSnapshot:
             raise self._error(error) from error
 
     def close(self) -> None:
-        """Lets RocksDB drop what only this snapshot still sees."""
+        """Lets RocksDB drop what only this snapshot still sees. Scans that are running end with a
+        ClosedStoreError.
+        """
         self._views.clear()
+        for cursor in self._cursors:
+            cursor.close()
         self._cursors.clear()
 
     def _error(self, error: Exception) -> Exception:

@@ -383,7 +383,11 @@ class HttpConnection(asyncio.Protocol):
             response.finish()
             self._close()
         else:
-            self.end(session.ended or "failed", session.why)
+            self.call_broke_off()
+
+    def call_broke_off(self) -> None:
+        if self.session is not None:
+            self.end(self.session.ended or "failed", self.session.why)
 
     # Refusals.
 

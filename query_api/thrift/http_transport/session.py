@@ -30,6 +30,9 @@ class Exchange(Protocol):
     def call_ended(self) -> None:
         """Called when no other call can be handled; `Session.ended` says why."""
 
+    def call_broke_off(self) -> None:
+        """The same, where the reply to the last one isn't whole."""
+
 
 class Session(Connection):
     """Takes whole bodies in place of what comes from a socket, and gives replies in pieces."""
@@ -68,7 +71,7 @@ class _Replies:
         transport = exchange.transport
         self.write: Final = exchange.reply
         self.close: Final = exchange.call_ended
-        self.abort: Final = exchange.call_ended
+        self.abort: Final = exchange.call_broke_off
         self.is_closing: Final = transport.is_closing
         self.get_write_buffer_size: Final = transport.get_write_buffer_size
         self.get_extra_info: Final = transport.get_extra_info

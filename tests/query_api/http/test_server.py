@@ -7,12 +7,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 import httpx
 import pytest
 
+from hive.errors import ClosedStoreError
 from query_api.http import server
 from query_api.http.gate import Gate
+from query_api.http.partitions import PartitionWriter
 from query_api.http.response_cache import CachedResponse, ResponseCache
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
@@ -223,6 +226,30 @@ def test_who_takes_nothing_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> Non
         while opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _ESTABLISHED:
             assert time.monotonic() < deadline, "it is still waited for"
             time.sleep(0.05)
+
+
+def test_lines_from_a_store_that_is_closed_meanwhile_are_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def torn(*_: object) -> Iterator[bytes]:
+        yield from [b"{}"] * 1000
+        raise ClosedStoreError("the store is closed")
+
+    for version in ("1.0", "1.1"):
+        monkeypatch.setattr(PartitionWriter, "write", partial(next, torn()))
+        rows = tuple(partition_image(str(day)) for day in range(2000))
+        shards = warm()
+        shard = shards.shard(0)
+        assert shard is not None
+        shard.fold([change(5, PutPartitions(ORDERS, 0, rows, added=True))])
+        stream = request(f"{TABLE}/partitions?{ANY}", "Accept: application/x-ndjson")
+        with serving(shards) as url, connection(url) as opened:
+            opened.sendall(stream.replace(b"1.1", version.encode(), 1))
+            received = b"".join(iter(lambda: opened.recv(1 << 16), b""))
+        assert received.startswith(b"HTTP/1.1 200 OK"), received
+        assert b"transfer-encoding: chunked" in received
+        assert received.count(b"{}") == 1000
+        assert not received.endswith(b"0\r\n\r\n"), "it looks whole"
 
 
 def test_too_many_connections_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:

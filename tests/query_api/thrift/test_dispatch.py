@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from itertools import islice
 from typing import Any
 
 import pytest
 import structlog.testing
 
-from hive.errors import InputError
+from hive.errors import ClosedStoreError, InputError
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason
@@ -193,6 +194,21 @@ async def test_an_answer_that_breaks_off_ends_the_connection() -> None:
         client = await here.connect()
         assert await client.call("get_table") is None
         assert await body(await here.connect(), "get_other")
+
+
+@pytest.mark.parametrize("chunk_count", [0, 1000])
+async def test_an_answer_from_a_store_that_is_closed_is_no_fault_of_the_worker(
+    chunk_count: int,
+) -> None:
+    def torn() -> Iterator[bytes]:
+        yield from islice(big(), chunk_count)
+        raise ClosedStoreError("the store is closed")
+
+    with structlog.testing.capture_logs() as logs:
+        async with serving(get_table=lambda call: answer(torn())) as here:
+            assert await (await here.connect()).call("get_table") is None
+            assert 'refused_total{reason="failed"} 1.0' in here.metrics()
+    assert [(one["log_level"], one["why"]) for one in logs] == [("warning", "the store is closed")]
 
 
 async def test_what_is_kept_is_answered_without_asking_until_it_changes() -> None:

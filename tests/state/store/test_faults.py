@@ -184,6 +184,25 @@ def test_a_closed_store_says_so_and_can_be_opened_again(tmp_path: Path, opener: 
     opener(tmp_path / "shard").close()
 
 
+def test_a_closed_store_can_be_opened_again_while_its_scans_wait(
+    damaged: Path, opener: Opener
+) -> None:
+    store = opener(damaged)
+    snapshot = store.snapshot()
+    scans = [
+        snapshot.scan(b"p", b"q"),
+        snapshot.scan(b"p000100", b"q"),
+        store.snapshot().scan(b"p", b"q"),
+    ]
+    for scan in scans:
+        next(scan)
+    store.close()
+    opener(damaged).close()
+    for scan in scans:
+        with pytest.raises(ClosedStoreError, match="is closed"):
+            next(scan)
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

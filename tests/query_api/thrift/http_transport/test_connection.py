@@ -1,12 +1,14 @@
 """Calls in requests of HTTP: how they are answered, and which are refused."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from itertools import repeat
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
+from hive.errors import ClosedStoreError
 from metatide.config.values import ThriftUrl
 from query_api.in_flight import Budget
 from query_api.latest.latest_log import LatestLog
@@ -70,6 +72,21 @@ async def test_a_reply_in_one_piece_has_a_length_and_others_have_chunks() -> Non
         short = await client.ask(call("get_table"))
         assert short.header("content-length") == str(len(short.body))
         assert (await client.ask(call("get_pieces"))).header("transfer-encoding") == "chunked"
+
+
+@pytest.mark.parametrize("chunk_count", [0, 1, 1000])
+async def test_an_answer_that_breaks_off_is_no_whole_response(chunk_count: int) -> None:
+    def torn() -> Iterator[bytes]:
+        yield from repeat(b"x" * 30_000, chunk_count)
+        raise ClosedStoreError("the store is closed")
+
+    async with serving_http(get_table=lambda _: answer(torn())) as here:
+        client = await here.connect()
+        if chunk_count:
+            with pytest.raises((AssertionError, ConnectionResetError)):
+                await client.ask(call("get_table"))
+        else:
+            assert (await client.ask(call("get_table"))).status == 500
 
 
 async def test_a_request_may_come_byte_by_byte_and_in_chunks() -> None:
