@@ -18,6 +18,7 @@ from query_api.thrift.methods.request import (
     Understood,
     limit,
     of_request,
+    refuse_set,
     refuse_unknown,
 )
 
@@ -115,7 +116,9 @@ def _partitions_ps(arguments: Arguments, *, with_privileges: bool) -> Understood
 
 def get_partitions_ps_with_auth_req(arguments: Arguments) -> Understood:
     request = arguments["req"]
-    refuse_unknown(request, "partNames", *_PATTERNS)
+    refuse_unknown(request, *_PATTERNS)
+    # An empty list selects nothing.
+    refuse_set(request, "partNames")
     table, values = names.table_in_catalog(request), request.get("partVals")
     read = Partitions(
         table,

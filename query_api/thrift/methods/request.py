@@ -65,6 +65,13 @@ def limit(arguments: Arguments, field: str = "max_parts") -> int | None:
     return None if most < 0 else most
 
 
+def refuse_set(request: Arguments, *fields: str) -> None:
+    """Refuses a request that has any of these fields, even an empty one."""
+    for name in fields:
+        if name in request:
+            raise InputError(f"a request with {name}")
+
+
 def refuse_unknown(request: Arguments, *fields: str) -> None:
     """Refuses a request that has any of these fields, or fields of unknown meaning."""
     for name, value in request.items():

@@ -124,7 +124,10 @@ class FindOwners(Read[Outcome], frozen=True):
 
 def get_table_meta(arguments: Arguments) -> Understood:
     refuse_unknown(arguments)
-    catalog, databases = names.place(arguments.get("db_patterns"))
+    if arguments.get("db_patterns") is None:
+        # Hive 4.0 lists all databases, Hive 4.2 none.
+        return Unable.FORM
+    catalog, databases = names.place(arguments["db_patterns"])
     return CacheRequest(
         FindDatabases(
             catalog,

@@ -21,6 +21,7 @@ from query_api.thrift.methods.request import (
     CacheRequest,
     Understood,
     at_snapshot,
+    refuse_set,
     refuse_unknown,
     snapshot,
 )
@@ -155,7 +156,9 @@ def get_table_objects_by_name(arguments: Arguments) -> Understood:
 
 def get_table_objects_by_name_req(arguments: Arguments) -> Understood:
     request = arguments["req"]
-    refuse_unknown(request, "projectionSpec", "tablesPattern")
+    refuse_unknown(request, "projectionSpec")
+    # An empty pattern matches nothing.
+    refuse_set(request, "tablesPattern")
     db = names.database_in_catalog(request)
     return _tables(db, request.get("tblNames"), knows=_knows_insert_only(request))
 

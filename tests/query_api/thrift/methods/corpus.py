@@ -152,7 +152,8 @@ def _about_names(db: str, names: Sequence[str]) -> Iterator[Call]:
         yield call("get_table_meta", db, pattern, [])
         for kind in ("MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"):
             yield call("get_tables_by_type", db, pattern, kind)
-    yield call("get_table_meta", "*", "a*", None)
+    for databases in ("*", None, "", "@hive#", "@hive#!"):
+        yield call("get_table_meta", databases, "a*", None)
     yield call("get_table_meta", f"{db}*", "*", ["EXTERNAL_TABLE", "VIRTUAL_VIEW"])
     for chosen in (names, names[::2], [*names, "no_such", *names], ["no_such"], []):
         for insert_only in (None, request("ClientCapabilities", values=[INSERT_ONLY])):
@@ -164,6 +165,13 @@ def _about_names(db: str, names: Sequence[str]) -> Iterator[Call]:
                 catName="hive",
                 capabilities=insert_only,
             )
+    for more in (
+        {"tablesPattern": ""},
+        {"tablesPattern": "a*"},
+        {"projectionSpec": request("GetProjectionsSpec")},
+    ):
+        tables = "get_table_objects_by_name_req", "GetTablesRequest"
+        yield req(*tables, dbName=db, tblNames=list(names), catName="hive", **more)
 
 
 def _about_table(table: Table) -> Iterator[Call]:
@@ -229,6 +237,11 @@ def _about_partitions(table: Table) -> Iterator[Call]:
         yield req("fetch_partition_names_req", "PartitionsRequest", **place, maxParts=most)
     ids = {"validWriteIdList": table.ids or None, "id": table.id}
     yield req("get_partitions_req", "PartitionsRequest", **place, **ids)
+    unpatterned = {"includeParamKeyPattern": "", "excludeParamKeyPattern": ""}
+    yield req("get_partitions_req", "PartitionsRequest", **place, **unpatterned)
+    for part_names in (list(some), []):
+        chosen = "get_partitions_ps_with_auth_req", "GetPartitionsPsWithAuthRequest"
+        yield req(*chosen, **place, partNames=part_names)
     yield from _by_values(table, place)
     for names in (some, [*reversed(table.partitions), "no_such", "no=such", *some], [], ["/"]):
         yield call("get_partitions_by_names", *old, list(names))

@@ -107,6 +107,17 @@ def get_table(**fields: Any) -> Call:
     return call("get_table_req", req=encode(requests.GET_TABLE, {**place, **fields}))
 
 
+def tables(**fields: Any) -> Call:
+    request = {"dbName": "sales", "tblNames": ["orders"], **fields}
+    return call("get_table_objects_by_name_req", req=encode(requests.GET_TABLES, request))
+
+
+def partitions_by_values(**fields: Any) -> Call:
+    request = {"dbName": "sales", "tblName": "orders", **fields}
+    asked = encode(requests.PARTITIONS_BY_VALUES, request)
+    return call("get_partitions_ps_with_auth_req", req=asked)
+
+
 def now(cache: CachedMethods, asked: Call) -> CallAnswer | Relay:
     async def ask() -> CallAnswer | Relay:
         return cache.answer_now(asked) or await cache.answer(asked)
@@ -318,6 +329,9 @@ def by_name(name: str) -> Call:
         (get_table(validWriteIdList="no list", id=ORDERS_ID), Unable.FORM),
         (call("get_database", name="sales"), Unable.FORM),
         (call("get_databases"), Unable.FORM),
+        (call("get_table_meta", tbl_patterns="*"), Unable.FORM),
+        (tables(tablesPattern=""), Unable.FORM),
+        (partitions_by_values(partNames=[]), Unable.FORM),
         (call("get_tables", db_name="sales", pattern="[a-z]+"), Unable.FORM),
         (call("get_tables", db_name="sales", pattern="|"), Unable.FORM),
         (call("get_databases", pattern="||"), Unable.FORM),
