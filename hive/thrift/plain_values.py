@@ -65,7 +65,7 @@ def _value(data: bytes, at: int, code: int, depth: int) -> tuple[Value, int]:
     if depth > DEPTH_MAX:
         raise ThriftError(f"more than {DEPTH_MAX} levels")
     if code == BOOL:
-        return data[at] != 0, at + 1
+        return data[at] == 1, at + 1
     if code in _FIXED:
         packing = PACKINGS[code]
         return packing.unpack_from(data, at)[0], at + packing.size

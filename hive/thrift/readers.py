@@ -26,7 +26,7 @@ def reader(type_: Type) -> Read:
     if type_ is binary:
         return read_binary
     if type_.code == BOOL:
-        return lambda data, at: (data[at] != 0, at + 1)
+        return lambda data, at: (data[at] == 1, at + 1)
     packing = PACKINGS[type_.code]
     unpack, size = packing.unpack_from, packing.size
     return lambda data, at: (unpack(data, at)[0], at + size)

@@ -8,7 +8,9 @@ import pytest
 
 from hive.errors import ThriftError
 from hive.thrift.binary import Unknown, decode, encode
+from hive.thrift.plain_values import parse
 from hive.thrift.structs import FIELD_SCHEMA, PARTITION, SKEWED_INFO, STORAGE_DESCRIPTOR, TABLE
+from hive.thrift.types import Struct, boolean
 
 LOGS = Path(__file__).parents[2] / "data" / "hive-4.2.0"
 
@@ -38,6 +40,14 @@ def test_the_order_of_a_map_changes_nothing() -> None:
 def test_a_map_may_have_lists_as_keys() -> None:
     skewed = {"skewedColValueLocationMaps": {("1", "x"): "file:/a"}}
     assert decode(SKEWED_INFO, encode(SKEWED_INFO, skewed)).items() >= skewed.items()
+
+
+@pytest.mark.parametrize(("byte", "value"), [(0, False), (1, True), (2, False), (255, False)])
+def test_only_one_is_true(byte: int, value: bool) -> None:
+    """So Java reads it."""
+    data = b"\x02\0\1" + bytes((byte, 0))
+    assert decode(Struct("S", (1, "flag", boolean)), data) == {"flag": value}
+    assert parse(data) == {1: value}
 
 
 def test_an_unknown_field_survives_in_its_place() -> None:
