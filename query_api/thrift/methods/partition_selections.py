@@ -206,7 +206,7 @@ def _by_expression(arguments: Arguments, of_each: Of) -> Understood:
     refuse_unknown(request, "order", *_PATTERNS)
     if request.get("defaultPartitionName") not in (None, "", DEFAULT_PARTITION):
         raise InputError("another name of the default partition")
-    text = _filter_of(request.get("expr", b""), of_each)
+    text = _filter_of(request["expr"], of_each)
     if isinstance(text, Unable):
         return text
     table = names.table_in_catalog(request)

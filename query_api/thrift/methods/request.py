@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from hive.errors import InputError
-from hive.names import TableName
+from hive.names import TableName, is_storable
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.text import TxnWriteIdLists, parse
 from query_api.reads.read import Read
@@ -73,7 +73,12 @@ def refuse_set(request: Arguments, *fields: str) -> None:
 
 
 def refuse_unknown(request: Arguments, *fields: str) -> None:
-    """Refuses a request that has any of these fields, or fields of unknown meaning."""
+    """Refuses a request that has any of these fields, fields of unknown meaning, or a text that no
+    database can hold, on which the metastore fails.
+    """
     for name, value in request.items():
         if name.startswith("#") or (name in fields and value not in (None, "", False, [], {})):
             raise InputError(f"a request with {name}")
+        texts = value if isinstance(value, list) else [value]
+        if any(isinstance(text, str) and not is_storable(text) for text in texts):
+            raise InputError(f"a request with {name} that no database can hold")

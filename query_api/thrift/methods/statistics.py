@@ -158,7 +158,7 @@ def get_partitions_statistics_req(arguments: Arguments) -> Understood:
     request = arguments["request"]
     refuse_unknown(request)
     table = names.table_in_catalog(request)
-    columns, partitions = _columns(request), request.get("partNames", ())
+    columns, partitions = _columns(request), request["partNames"]
     read = PartitionStatistics(
         table,
         # Without columns or partitions, the metastore doesn't look for the table.
@@ -175,7 +175,7 @@ def get_aggr_stats_for(arguments: Arguments) -> Understood:
     request = arguments["request"]
     refuse_unknown(request)
     table = names.table_in_catalog(request)
-    partitions = tuple(map(_in_lower_case, request.get("partNames", ())))
+    partitions = tuple(map(_in_lower_case, request["partNames"]))
     if len(set(partitions)) != len(partitions):
         raise InputError("a partition that is named twice")
     read = Aggregate(
@@ -312,7 +312,7 @@ def chosen(
 
 
 def _columns(request: Arguments) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name.lower() for name in request.get("colNames", ())))
+    return tuple(dict.fromkeys(name.lower() for name in request["colNames"]))
 
 
 def _in_lower_case(name: str) -> str:

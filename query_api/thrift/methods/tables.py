@@ -176,7 +176,7 @@ def _tables(db: DatabaseName, table_names: list[str] | None, *, knows: bool) -> 
 
 
 def _knows_insert_only(request: Arguments) -> bool:
-    return _INSERT_ONLY in request.get("capabilities", {}).get("values", ())
+    return "capabilities" in request and _INSERT_ONLY in request["capabilities"]["values"]
 
 
 def _can_be_shown(about: TableFacts) -> bool:

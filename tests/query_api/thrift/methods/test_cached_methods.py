@@ -318,6 +318,20 @@ def by_name(name: str) -> Call:
     return call("get_partition_by_name", **place, part_name=name)
 
 
+def by_expression(expression: bytes | None, method: str = "get_partition_names_req") -> Call:
+    request = {"dbName": "sales", "tblName": "orders", "expr": expression, "maxParts": -1}
+    return call(method, req=encode(requests.PARTITIONS_BY_EXPRESSION, request))
+
+
+def statistics(method: str, **fields: Any) -> Call:
+    of_table = method == "get_table_statistics_req"
+    struct = requests.TABLE_STATISTICS if of_table else requests.PARTITION_STATISTICS
+    request = {"dbName": "sales", "tblName": "orders", "colNames": ["amount"]}
+    if not of_table:
+        request |= {"partNames": ["ds=1"]}
+    return call(method, request=encode(struct, {**request, **fields}))
+
+
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
@@ -331,6 +345,16 @@ def by_name(name: str) -> Call:
         (call("get_databases"), Unable.FORM),
         (call("get_table_meta", tbl_patterns="*"), Unable.FORM),
         (tables(tablesPattern=""), Unable.FORM),
+        (tables(tblNames=None, capabilities={}), Unable.UNREADABLE),
+        (statistics("get_table_statistics_req", engine="hi\0ve"), Unable.FORM),
+        (statistics("get_table_statistics_req", colNames=["amount", "a\0"]), Unable.FORM),
+        (statistics("get_table_statistics_req", colNames=None), Unable.UNREADABLE),
+        (statistics("get_partitions_statistics_req", colNames=None), Unable.UNREADABLE),
+        (statistics("get_partitions_statistics_req", partNames=None), Unable.UNREADABLE),
+        (statistics("get_aggr_stats_for", partNames=None), Unable.UNREADABLE),
+        (by_expression(None), Unable.UNREADABLE),
+        (by_expression(None, "get_partitions_by_expr"), Unable.UNREADABLE),
+        (by_expression(None, "get_partitions_spec_by_expr"), Unable.UNREADABLE),
         (partitions_by_values(partNames=[]), Unable.FORM),
         (call("get_tables", db_name="sales", pattern="[a-z]+"), Unable.FORM),
         (call("get_tables", db_name="sales", pattern="|"), Unable.FORM),
@@ -370,12 +394,6 @@ class Reads:
     async def text(self, expression: bytes) -> str | Unable:
         assert expression == KRYO
         return self._text
-
-
-def by_expression(expression: bytes) -> Call:
-    request = {"dbName": "sales", "tblName": "orders", "expr": expression, "maxParts": -1}
-    asked = encode(requests.PARTITIONS_BY_EXPRESSION, request)
-    return call("get_partition_names_req", req=asked)
 
 
 @pytest.mark.parametrize("at_once", [True, False])
