@@ -36,6 +36,8 @@ from query_api.timeouts import FINISH_S_MAX
 
 BACKLOG: Final = 1024
 CHECK_EVERY_S: Final = 2.0
+TLS_HANDSHAKE_S_MAX: Final = 10.0
+"""A client counts as connected only once its handshake is complete."""
 _LOOK_S: Final = 0.02
 _ENDS: Final = "the server ends"
 
@@ -155,8 +157,14 @@ class ThriftServer:
         return self._hub.metrics.counts()
 
     async def _listen(self, accept: Callable[[], asyncio.Protocol], host: str, port: int) -> int:
+        tls = self._hub.settings.tls
         server = await asyncio.get_running_loop().create_server(
-            accept, host, port, backlog=BACKLOG, ssl=self._hub.settings.tls
+            accept,
+            host,
+            port,
+            backlog=BACKLOG,
+            ssl=tls,
+            ssl_handshake_timeout=None if tls is None else TLS_HANDSHAKE_S_MAX,
         )
         self._servers.append(server)
         bound: int = server.sockets[0].getsockname()[1]

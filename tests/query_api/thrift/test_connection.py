@@ -11,8 +11,10 @@ import psutil
 import pytest
 
 from query_api.in_flight import Budget
+from query_api.thrift import server
 from query_api.thrift.settings import ThriftSettings
 from tests.query_api.thrift.serving import (
+    HOST,
     Client,
     Metastore,
     Running,
@@ -165,7 +167,8 @@ async def test_a_client_that_never_ends_its_call_or_takes_no_reply_is_ended() ->
         assert await get(idle) == result("c"), "who waits between two calls may wait"
 
 
-async def test_tls(tmp_path: Path) -> None:
+def serves_tls(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
+    """A server's context, and its certificate."""
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     command = (
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
@@ -174,6 +177,11 @@ async def test_tls(tmp_path: Path) -> None:
     subprocess.run(command.split(), check=True, capture_output=True)
     serves = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     serves.load_cert_chain(certificate, key)
+    return serves, certificate
+
+
+async def test_tls(tmp_path: Path) -> None:
+    serves, certificate = serves_tls(tmp_path)
     trusts = ssl.create_default_context(cafile=str(certificate))
     async with serving(
         settings=ThriftSettings(tls=serves), get_table=lambda _: answer("c")
@@ -183,3 +191,15 @@ async def test_tls(tmp_path: Path) -> None:
         plain = await here.connect()
         assert await get(plain) is None
         assert await get(client) == result("c")
+
+
+async def test_who_never_ends_the_handshake_of_tls_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "TLS_HANDSHAKE_S_MAX", 0.2)
+    async with serving(settings=ThriftSettings(tls=serves_tls(tmp_path)[0])) as here:
+        for port in (here.port, await here.server.start_http(HOST, 0)):
+            reader, writer = await asyncio.open_connection(HOST, port)
+            async with asyncio.timeout(30):
+                assert await reader.read() == b""
+            writer.close()
