@@ -1,6 +1,7 @@
 """That the files for those who work in the repository are what GitHub reads."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -56,6 +57,17 @@ def test_workflows_run_what_there_is(workflow: Path) -> None:
     assert [target for target in targets if f"\n{target}:" not in makefile] == []
     programs = [words[0] for words in lines if words[0].startswith((".", "scripts/"))]
     assert [program for program in programs if not (ROOT / program).stat().st_mode & 0o100] == []
+
+
+@pytest.mark.parametrize(
+    "path", [".github/workflows/release.yaml", "compose/images.yaml", "docs/compose.md"]
+)
+def test_images_for_each_architecture_are_built_from_the_checkout(path: str) -> None:
+    """Bake takes a compose file's context from the working directory, Compose from the file's."""
+    text = (ROOT / path).read_text().replace("\\\n", "")
+    commands = re.findall(r"docker buildx bake[^`\n]*", text)
+    assert commands
+    assert [command for command in commands if ' --set "*.context=." ' not in f"{command} "] == []
 
 
 @pytest.mark.parametrize(
