@@ -1,12 +1,16 @@
-"""What `make` says on a machine that lacks something, before it touches anything."""
+"""What `make` says on a machine that lacks something, before it touches anything, and what continuous
+integration makes of its own.
+"""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-SETUP = Path(__file__).parents[1] / "scripts" / "setup"
+ROOT = Path(__file__).parents[1]
+SETUP = ROOT / "scripts" / "setup"
 
 
 def refusal(**variables: str) -> str:
@@ -54,3 +58,24 @@ def test_an_old_python_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_python_is_named(tmp_path: Path) -> None:
     assert f"no {tmp_path}/python on the PATH" in refusal(PYTHON=f"{tmp_path}/python")
+
+
+def test_git_reads_a_checkout_that_another_user_owns(tmp_path: Path) -> None:
+    checkout, home = tmp_path / "checkout", tmp_path / "home"
+    home.mkdir()
+    (checkout / ".ci").mkdir(parents=True)
+    machine = shutil.copy(ROOT / ".ci" / "machine", checkout / ".ci")
+    installs_nothing = program(tmp_path / "bin" / "apt-get", "exit 0")
+    environ = {
+        **{name: text for name, text in os.environ.items() if not name.startswith("GIT_")},
+        "HOME": str(home),
+        "PATH": f"{installs_nothing.parent}:{os.environ['PATH']}",
+    }
+    subprocess.run(["git", "init", "--quiet", checkout], env=environ, check=True)
+    subprocess.run([machine], env=environ, check=True)
+    assert not (home / ".gitconfig").exists()
+    environ["GIT_TEST_ASSUME_DIFFERENT_OWNER"] = "1"
+    for _ in range(2):
+        subprocess.run([machine], env=environ, check=True)
+    subprocess.run(["git", "ls-files"], cwd=checkout, env=environ, check=True)
+    assert (home / ".gitconfig").read_text().count("directory = ") == 1

@@ -10,5 +10,5 @@ def system_program(name: str) -> str:
     """The path of a program, which may be one for administrators."""
     path = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
     if path is None:
-        raise MachineError(f"there is no {name}: .ci/run installs the package that has it")
+        raise MachineError(f"there is no {name}: .ci/machine installs the package that has it")
     return path
