@@ -46,6 +46,19 @@ def test_the_workflow_runs_what_continuous_integration_runs() -> None:
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o100
 
 
+def test_all_jobs_share_a_cache_without_images() -> None:
+    jobs = [
+        job
+        for path in GITHUB.glob("workflows/*.yaml")
+        for job in yaml.safe_load(path.read_text())["jobs"].values()
+    ]
+    steps = [step for job in jobs for step in job["steps"]]
+    caches = [step["with"] for step in steps if "actions/cache" in step.get("uses", "")]
+    assert len(caches) == 3
+    assert all(cache == caches[0] for cache in caches)
+    assert "!~/.cache/metatide/containers/engine" in caches[0]["path"].split()
+
+
 @pytest.mark.parametrize("workflow", sorted(GITHUB.glob("workflows/*.yaml")), ids=lambda w: w.stem)
 def test_workflows_run_what_there_is(workflow: Path) -> None:
     jobs = yaml.safe_load(workflow.read_text())["jobs"].values()
