@@ -61,8 +61,8 @@ test-services: setup ## Tests of brokers and databases, with those in containers
 test-all: test test-more test-containers test-services ## All tests but the long runs
 
 .PHONY: torture
-torture: setup ## The long runs
-	@$(PYTEST) -m torture
+torture: setup ## The long runs; TESTS=tests/hostile: some of them
+	@$(PYTEST) -m torture $(TESTS)
 
 .PHONY: lint lint-code lint-format lint-types
 lint: lint-code lint-format lint-types ## Lint, format and type checks

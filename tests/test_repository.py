@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.matrix import FOLLOWED
 from tests.test_compose import tool
 from tests.test_wheel import closure
 
@@ -57,6 +58,16 @@ def test_all_jobs_share_a_cache_without_images() -> None:
     assert len(caches) == 3
     assert all(cache == caches[0] for cache in caches)
     assert "!~/.cache/metatide/containers/engine" in caches[0]["path"].split()
+
+
+def test_each_night_no_long_run_is_left_out() -> None:
+    workflow = yaml.safe_load((GITHUB / "workflows" / "nightly.yaml").read_text())
+    parts = [part.split() for part in workflow["jobs"]["torture"]["strategy"]["matrix"]["tests"]]
+    [others] = [part for part in parts if part[0].startswith("--ignore=")]
+    named = {word for part in parts for word in part if word.startswith("tests/")}
+    assert {word.removeprefix("--ignore=") for word in others} == named
+    releases = [part[2] for part in parts if part[:2] == ["tests/differential", "-k"]]
+    assert sorted(releases) == sorted({row.release for row in FOLLOWED})
 
 
 @pytest.mark.parametrize("workflow", sorted(GITHUB.glob("workflows/*.yaml")), ids=lambda w: w.stem)
