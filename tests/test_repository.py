@@ -47,6 +47,20 @@ def test_the_workflow_runs_what_continuous_integration_runs() -> None:
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o100
 
 
+def test_the_pull_request_of_the_lock_is_checked() -> None:
+    """GitHub starts no workflow for what a workflow's own token does, unless it is dispatched."""
+    [job] = yaml.safe_load((GITHUB / "workflows" / "lock.yaml").read_text())["jobs"].values()
+    lines = job["steps"][-1]["run"].splitlines()
+    branch = lines[lines.index("gh pr create --fill") - 1].split()[-1]
+    assert lines[-1] == f"gh workflow run checks.yaml --ref {branch}"
+    assert job["permissions"]["actions"] == "write"
+    # YAML reads a bare `on` as true.
+    assert (
+        "workflow_dispatch"
+        in yaml.safe_load((GITHUB / "workflows" / "checks.yaml").read_text())[True]
+    )
+
+
 def test_all_jobs_share_a_cache_without_images() -> None:
     jobs = [
         job
