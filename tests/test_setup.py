@@ -1,5 +1,5 @@
-"""What `make` says on a machine that lacks something, before it touches anything, and what continuous
-integration makes of its own.
+"""What `make` says on a machine that lacks something, before it touches anything, and what
+continuous integration makes of its own.
 """
 
 import os
