@@ -35,6 +35,15 @@ Place = tuple[int, int]
 """An epoch and an event id."""
 
 
+class FeedPosition(NamedTuple):
+    """Where an event or a gap stands in the feed, in the order in which they come."""
+
+    epoch: int
+    event_id: int
+    is_event: bool
+    """A gap comes before the event at its end, which another shard may have."""
+
+
 class FeedEvent(NamedTuple):
     """An event of the metastore's log, and all that it did."""
 
@@ -45,6 +54,10 @@ class FeedEvent(NamedTuple):
     actions: tuple[AnyAction, ...]
     after: int | None = None
     """For a gap, the last event before it; its place is the last one in it."""
+
+    @property
+    def position(self) -> FeedPosition:
+        return FeedPosition(*self.place, is_event=self.after is None)
 
 
 class Merge:
@@ -58,7 +71,7 @@ class Merge:
     def __init__(self, shards: Iterable[int]) -> None:
         self._reached: dict[int, Place | None] = dict.fromkeys(shards)
         self._parts: dict[int, list[Change]] = {}
-        self._waiting: dict[tuple[Place, bool], FeedEvent] = {}
+        self._waiting: dict[FeedPosition, FeedEvent] = {}
 
     def take(self, shard: int, record: AnyRecord, type_: str, written_ms: int) -> None:
         """Takes the next record of a shard."""
@@ -72,8 +85,7 @@ class Merge:
             return
         epoch, last = reached
         if record.epoch == epoch and record.after > last:
-            missing = FeedEvent((epoch, record.after), GAP, written_ms, (), last)
-            self._waiting.setdefault((missing.place, False), missing)
+            self._miss(FeedEvent((epoch, record.after), GAP, written_ms, (), last))
         if not self._is_whole(shard, record):
             return
         self._reached[shard] = place
@@ -84,9 +96,10 @@ class Merge:
             if not isinstance(action, _OF_LISTS)
         ]
         if actions:
-            event = self._waiting.get((place, True)) or FeedEvent(place, type_, written_ms, ())
+            event = FeedEvent(place, type_, written_ms, ())
+            event = self._waiting.get(event.position, event)
             more = tuple(action for action in actions if action not in event.actions)
-            self._waiting[place, True] = event._replace(actions=(*event.actions, *more))
+            self._waiting[event.position] = event._replace(actions=(*event.actions, *more))
 
     def behind(self) -> Collection[int]:
         """The shards that the feed waits for."""
@@ -101,14 +114,20 @@ class Merge:
         floor = self._floor()
         if floor is None:
             return
-        for key in sorted(self._waiting):
-            if key[0] > floor:
+        for position in sorted(self._waiting):
+            if position[:2] > floor:
                 return
-            yield self._waiting.pop(key)
+            yield self._waiting.pop(position)
 
     def _floor(self) -> Place | None:
         reached = [place for place in self._reached.values() if place is not None]
         return min(reached) if len(reached) == len(self._reached) else None
+
+    def _miss(self, gap: FeedEvent) -> None:
+        """Takes a gap; of those that end together, the longest holds the others."""
+        known = self._waiting.get(gap.position)
+        if known is None or (gap.after or 0) < (known.after or 0):
+            self._waiting[gap.position] = gap
 
     def _is_whole(self, shard: int, record: Change) -> bool:
         """Collects the parts of an event; a publisher sends all of them again if one is lost."""

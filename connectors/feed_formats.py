@@ -1,12 +1,14 @@
 """The forms in which the feed of changes leaves Metatide: JSON of our own, and CloudEvents."""
 
+import re
 from enum import StrEnum
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from connectors.event_feed import FeedEvent
+from connectors.event_feed import FeedEvent, FeedPosition
 from connectors.topic_records import utc_text
+from hive.errors import InputError
 from hive.names import DatabaseName, TableName
 from hive.thrift.binary import decode
 from hive.thrift.splice import without_mark
@@ -35,6 +37,10 @@ _OF_THE_FOLD: Final = frozenset(("before", "columns_hash", "sides", "fields"))
 """Fields that mean nothing to others."""
 
 
+_POSITION: Final = "^([0-9]{1,19}):([0-9]{1,19})(?:-([0-9]{1,19}))?$"
+_Position = Annotated[str, msgspec.Meta(pattern=_POSITION)]
+
+
 class FeedFormat(StrEnum):
     JSON = "json"
     CLOUDEVENTS = "cloudevents"
@@ -43,8 +49,9 @@ class FeedFormat(StrEnum):
 class FeedLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """An event of the metastore, and all that it did."""
 
-    position: str
-    """The epoch and the id of the event, which order all lines."""
+    position: _Position
+    """The epoch and the id of the event; for a gap, the first and the last id of those that may be
+    missing. It is unique, and where the feed goes on."""
     event: str
     """The type of the event in the metastore's log; GAP where the topic lacks events."""
     time: str
@@ -58,7 +65,7 @@ class FeedLine(msgspec.Struct, frozen=True, omit_defaults=True):
 class CloudEvent(msgspec.Struct, frozen=True):
     """A line of the feed in the JSON form of CloudEvents 1.0."""
 
-    id: str
+    id: _Position
     source: str
     """The topic, by its id."""
     type: str
@@ -92,10 +99,21 @@ def as_cloud_event(event: FeedEvent, topic_id: str) -> bytes:
     )
 
 
+def parse_position(text: str) -> FeedPosition:
+    """The position of a line, which may be a gap's."""
+    if (parts := re.fullmatch(_POSITION, text)) is None:
+        raise InputError(
+            f"bad position {text!r}: give that of a line, EPOCH:EVENT or, for a gap, "
+            "EPOCH:EVENT-EVENT"
+        )
+    epoch, first, last = parts.groups()
+    return FeedPosition(int(epoch), int(last or first), is_event=last is None)
+
+
 def _line(event: FeedEvent) -> FeedLine:
     epoch, event_id = event.place
     return FeedLine(
-        f"{epoch}:{event_id}",
+        f"{epoch}:{event_id}" if event.after is None else f"{epoch}:{event.after + 1}-{event_id}",
         event.type,
         utc_text(event.written_ms),
         [_plain(action) for action in event.actions],

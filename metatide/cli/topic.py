@@ -8,12 +8,11 @@ import orjson
 
 from connectors import topic_admin
 from connectors.event_feed import feed
-from connectors.feed_formats import FeedFormat, as_cloud_event, as_json
+from connectors.feed_formats import FeedFormat, as_cloud_event, as_json, parse_position
 from connectors.single_records import record_at
 from hive.errors import InputError
 from metatide.cli.events import print_lines
 from metatide.cli.groups import Group
-from metatide.cli.reading import parse_position
 from metatide.config import Effective, configured
 from metatide.stack.machine import MIB
 from metatide.topic import events_topic, find_topic
@@ -81,7 +80,10 @@ def record(effective: Effective, shard: int, offset: int) -> None:
     help="The form of a line.",
 )
 @click.option(
-    "--after", metavar="EPOCH:EVENT", default=None, help="Only what came after this position."
+    "--after",
+    metavar="POSITION",
+    default=None,
+    help="Only what comes after the line of this position.",
 )
 @click.option("--follow", is_flag=True, help="Continue with new events until Ctrl-C.")
 def export(effective: Effective, format_: FeedFormat, after: str | None, follow: bool) -> None:
@@ -94,7 +96,9 @@ def export(effective: Effective, format_: FeedFormat, after: str | None, follow:
     position = None if after is None else parse_position(after)
     topic = find_topic(effective.config)
     assert topic.id is not None
-    events = (event for event in feed(topic, ever=follow) if not position or event.place > position)
+    events = (
+        event for event in feed(topic, ever=follow) if position is None or event.position > position
+    )
     as_line = as_json if format_ is FeedFormat.JSON else partial(as_cloud_event, topic_id=topic.id)
     print_lines(map(as_line, events), at_once=follow)
 

@@ -129,6 +129,28 @@ def test_a_gap_is_told_once_and_in_its_place() -> None:
     ]
 
 
+def test_a_gap_has_a_place_of_its_own_before_the_event_at_its_end() -> None:
+    """Of several shards that lack what ends there, it tells all, whichever comes first."""
+    lost: list[Written] = [
+        *((shard, Change(0, 0, 3 + shard, (AbortTxn(3 + shard),))) for shard in range(3)),
+        *((shard, Change(0, 10, 11, (AbortTxn(11),))) for shard in range(2)),
+        (2, Change(0, 5, 10, (AbortTxn(10),))),
+        (2, Change(0, 10, 11)),
+    ]
+    for written in (lost, [*lost[:3], lost[4], lost[3], *lost[5:]]):
+        events = merged(written)
+        assert [(event.type, event.place, event.after) for event in events] == [
+            ("TYPE", (0, 3), None),
+            ("TYPE", (0, 4), None),
+            ("TYPE", (0, 5), None),
+            (GAP, (0, 10), 3),
+            ("TYPE", (0, 10), None),
+            ("TYPE", (0, 11), None),
+        ]
+        positions = [event.position for event in events]
+        assert positions == sorted(set(positions))
+
+
 def test_a_new_epoch_follows_the_one_before() -> None:
     written: list[Written] = [
         (0, Change(0, 0, 90, (AbortTxn(1),))),

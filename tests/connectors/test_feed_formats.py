@@ -11,7 +11,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from connectors.event_feed import GAP, FeedEvent
-from connectors.feed_formats import as_cloud_event, as_json
+from connectors.feed_formats import as_cloud_event, as_json, parse_position
+from hive.errors import InputError
 from hive.names import DatabaseName, table_name
 from hive.thrift.binary import encode as encode_thrift
 from hive.thrift.constraints import PRIMARY_KEY
@@ -100,6 +101,7 @@ def test_lines_conform_to_the_published_schema(action: AnyAction) -> None:
 def test_a_line_without_a_position_does_not_conform() -> None:
     wrong = {name: value for name, value in line().items() if name != "position"}
     assert not schema("feed.schema.json").is_valid(wrong)
+    assert not schema("feed.schema.json").is_valid(wrong | {"position": "42"})
 
 
 def test_objects_have_the_names_of_thrift() -> None:
@@ -130,10 +132,31 @@ def test_what_only_the_fold_needs_is_left_out() -> None:
     assert "columns_hash" not in put["partitions"][0]
 
 
-def test_a_gap_names_the_last_event_before_it() -> None:
+def test_a_gap_names_the_events_that_may_be_missing() -> None:
     gap = json.loads(as_json(FeedEvent((1, 42), GAP, 0, (), after=40)))
     schema("feed.schema.json").validate(gap)
-    assert (gap["event"], gap["position"], gap["after"]) == ("GAP", "1:42", "1:40")
+    assert (gap["event"], gap["position"], gap["after"]) == ("GAP", "1:41-42", "1:40")
+
+
+def test_the_feed_goes_on_where_a_line_stands() -> None:
+    """Also behind a gap that ends at an event which another shard has."""
+    events = [
+        FeedEvent((1, 41), "TYPE", 0, ()),
+        FeedEvent((1, 42), GAP, 0, (), after=40),
+        FeedEvent((1, 42), "TYPE", 0, ()),
+    ]
+    ids = [json.loads(as_cloud_event(event, "topic"))["id"] for event in events]
+    assert len({*ids}) == 3
+    for index, text in enumerate(ids):
+        assert [event for event in events if event.position > parse_position(text)] == (
+            events[index + 1 :]
+        )
+
+
+@pytest.mark.parametrize("text", ["", "1", "1:", "1:2-", "1:-2", "-1:2", "1:2-3-4", "1:2 ", "1:٢"])
+def test_what_no_line_has_is_no_position(text: str) -> None:
+    with pytest.raises(InputError, match="bad position"):
+        parse_position(text)
 
 
 def test_a_cloud_event_has_a_subject_if_there_is_one() -> None:
