@@ -23,6 +23,7 @@ from state.records.actions import (
 from state.topic import Topic
 from state.topic.client import topic_bounds
 from state.topic.partitions import PartitionsReader
+from state.topic.same_topic import TopicWatch
 
 GAP: Final = "GAP"
 """The type of an event that stands for those that the topic lacks."""
@@ -141,7 +142,7 @@ class Merge:
 
 def feed(topic: Topic, *, ever: bool = False) -> Iterator[FeedEvent]:
     """The events that the topic holds now, as far as all shards have come; with `ever`, also those
-    to come.
+    to come, until the topic is created anew.
 
     It reads on where the feed is behind, so what waits for other shards is bounded.
     """
@@ -154,11 +155,14 @@ def feed(topic: Topic, *, ever: bool = False) -> Iterator[FeedEvent]:
             _take_all(merge, reader.read(offsets, stretch))
             offsets |= {shard: end for shard, end in stretch.items() if end > offsets[shard]}
             yield from merge.ready()
-        if ever:
-            reader.begin(offsets)
-        while ever:
+        if not ever:
+            return
+        reader.begin(offsets)
+        watch = TopicWatch(topic)
+        while True:
             _take_all(merge, reader.arrived(_WAIT_S))
             yield from merge.ready()
+            watch.look()
 
 
 def _stretch(merge: Merge, offsets: dict[int, int], ends: dict[int, int]) -> dict[int, int]:

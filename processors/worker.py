@@ -22,7 +22,6 @@ from processors.directory import WorkerDirectory
 from processors.group import Group, Membership
 from processors.limits import CHECK_EVERY_S, Allowed, Limits
 from processors.metrics import Metrics
-from processors.same_topic import watch_topic
 from processors.shard import Record, Shard, Surroundings
 from processors.signals import Signals
 from state.image import Images, Manifest
@@ -31,6 +30,7 @@ from state.records.signals import AnySignal, Ask
 from state.store import MemoryBudget, StoreSnapshot
 from state.store.families import shard_identity
 from state.topic import Topic, TopicClient
+from state.topic.same_topic import watch_topic
 from state.topic.waiting import POLL_S, Waiting
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from metatide.worker.read_settings import open_primary, read_settings, tls
 from processors.directory import WorkerDirectory
 from processors.freed_memory import limit_freed_memory
 from processors.metrics import Metrics
-from processors.same_topic import watch_topic
 from processors.signals import Signals
 from query_api.backend import Backend
 from query_api.background_tasks import Background
@@ -36,6 +35,7 @@ from state.records.routing import shards_of
 from state.records.signals import Ask
 from state.store import MemoryBudget
 from state.topic import TopicClient
+from state.topic.same_topic import watch_topic
 
 log = structlog.get_logger(__name__)
 

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from pyspark import SparkContext
 
 from processors.replay import replay
-from processors.same_topic import check_same
 from processors.spark.scratch import scratch
 from processors.spark.task import telling
 from state.image import Images
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicReader
+from state.topic.same_topic import check_same
 
 
 class Built(NamedTuple):

@@ -19,7 +19,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 from hive.errors import TopicError
 from processors.applier import Applier
 from processors.lost_records import has_records_of
-from processors.same_topic import SAME_TOPIC_S, check_same
 from processors.spark.build import Built, Place, publish
 from processors.spark.executor_store import kept_store
 from processors.spark.kafka_source import source_options
@@ -29,6 +28,7 @@ from state.image import Images
 from state.store import MemoryBudget
 from state.store.families import shard_identity
 from state.topic import Bounds, Topic, TopicReader
+from state.topic.same_topic import SAME_TOPIC_S, check_same
 
 BATCH_RECORDS_MAX: Final = 1_000_000
 _WAIT_S: Final = 1

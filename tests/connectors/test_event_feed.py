@@ -2,10 +2,12 @@
 
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.event_feed import GAP, FeedEvent, Merge
+from connectors.event_feed import GAP, FeedEvent, Merge, feed
+from hive.errors import MachineError
 from hive.names import DatabaseName, table_name
 from state.records import AnyRecord, Change, Reset
 from state.records.actions import (
@@ -17,6 +19,8 @@ from state.records.actions import (
     Side,
 )
 from state.records.objects import TableImage
+from state.topic import same_topic
+from tests.support.topics import delete_topic, new_topic, write
 
 SHARDS = 3
 Written = tuple[int, AnyRecord]
@@ -159,3 +163,17 @@ def test_a_new_epoch_follows_the_one_before() -> None:
         (0, Change(1, 7, 8, (AbortTxn(3),))),
     ]
     assert [event.place for event in merged(written, 1)] == [(0, 90), (1, 8)]
+
+
+def test_who_follows_a_topic_that_is_created_anew_is_told(
+    kafka_broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = new_topic(kafka_broker, 1)
+    write(topic, {0: [Change(0, 0, 1, (AbortTxn(1),))]})
+    events = feed(topic, ever=True)
+    assert next(events).place == (0, 1)
+    delete_topic(kafka_broker, topic.name)
+    new_topic(kafka_broker, 1, topic.name)
+    monkeypatch.setattr(same_topic, "SAME_TOPIC_S", 0.01)
+    with pytest.raises(MachineError, match="created anew"):
+        next(events)

@@ -6,9 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from hive.errors import MachineError, TopicError
-from processors import same_topic
-from processors.same_topic import check_same, watch_topic
-from state.topic import Topic, TopicClient
+from state.topic import Topic, TopicClient, same_topic
+from state.topic.same_topic import check_same, watch_topic
 from tests.support.topics import delete_topic, new_topic
 
 PATIENCE_S = 60

@@ -1,12 +1,33 @@
 """Ends what goes on from an earlier state once the topic behind it is another one."""
 
 import asyncio
+import time
+from contextlib import suppress
 from typing import Final
 
 from hive.errors import MachineError, TopicError
-from state.topic import Topic, TopicClient
+from state.topic.client import TopicClient
+from state.topic.description import Topic
 
 SAME_TOPIC_S: Final = 5.0
+
+
+class TopicWatch:
+    """Raises when the topic was created anew, for a loop that calls it often and has a thread to
+    itself."""
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+        self._client = TopicClient(topic.servers, topic.name, topic.security)
+        self._looked = time.monotonic()
+
+    def look(self) -> None:
+        if time.monotonic() - self._looked < SAME_TOPIC_S:
+            return
+        # The brokers may not be able to tell now.
+        with suppress(TopicError):
+            _check(self._client, self._topic)
+        self._looked = time.monotonic()
 
 
 def check_same(topic: Topic) -> None:
