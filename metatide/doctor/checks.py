@@ -19,8 +19,9 @@ from metatide.doctor import (
     partners,
     thrift_logins,
 )
-from metatide.doctor.finding import Finding, Status, failed, unchecked
+from metatide.doctor.finding import Finding, Status, failed, joined, unchecked
 from metatide.doctor.target import Target
+from metatide.doctor.upstream import each_metastore
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Check:
     name: str
     run: Callable[[Target], Finding]
     needs: str | None = None
+    of_each_metastore: bool = False
+    """Whether it is about a metastore's own settings, and runs for each."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +56,18 @@ CHECKS = (
     Check("notification log", log.complete, "schema"),
     Check("one transaction", metastore.one_transaction, "schema"),
     Check("connectors", connectors.publishing, "kafka topic"),
-    Check("metastore login", kerberos.at_metastore),
-    Check("metastore", metastore.reachable),
-    Check("impersonation", metastore.impersonation, "metastore"),
-    Check("listener", metastore.listener, "metastore"),
-    Check("parameter stripping", metastore.stripping, "metastore"),
-    Check("log retention", metastore.retention, "metastore"),
-    Check("default catalog", metastore.default_catalog, "metastore"),
+    Check("metastore login", kerberos.at_metastore, of_each_metastore=True),
+    Check("metastore", metastore.reachable, of_each_metastore=True),
+    Check("impersonation", metastore.impersonation, "metastore", of_each_metastore=True),
+    Check("listener", metastore.listener, "metastore", of_each_metastore=True),
+    Check("parameter stripping", metastore.stripping, "metastore", of_each_metastore=True),
+    Check("log retention", metastore.retention, "metastore", of_each_metastore=True),
+    Check("default catalog", metastore.default_catalog, "metastore", of_each_metastore=True),
     Check("authorization hooks", metastore.authorization, "metastore"),
     Check("logins by Kerberos", kerberos.of_clients),
     Check("logins by password", thrift_logins.by_password),
     Check("logins by JWT", thrift_logins.by_jwt),
-    Check("delegation tokens", thrift_logins.by_delegation_token),
+    Check("delegation tokens", thrift_logins.by_delegation_token, of_each_metastore=True),
     Check("expressions", expressions.readable),
     Check("workers' secret", partners.secret),
 )
@@ -84,6 +87,13 @@ def examine(target: Target, checks: Sequence[Check] = CHECKS) -> Iterator[Result
 
 
 def _run(check: Check, target: Target) -> Finding:
+    metastores = each_metastore(target) if check.of_each_metastore else {}
+    if len(metastores) < 2:
+        return _attempt(check, target)
+    return joined({address: _attempt(check, each) for address, each in metastores.items()})
+
+
+def _attempt(check: Check, target: Target) -> Finding:
     """The finding of a check. An error, such as a missing permission, becomes one, too."""
     try:
         return check.run(target)

@@ -66,7 +66,7 @@ def of_clients(target: Target) -> Finding:
 
 
 def at_metastore(target: Target) -> Finding:
-    """Checks that the worker gets a ticket for the first metastore."""
+    """Checks that the worker gets a ticket for the metastore."""
     if target.upstream is None or target.upstream.kerberos_principal is None:
         return ok("off: upstream.kerberos_principal isn't set")
     assert target.upstream.kerberos_keytab is not None

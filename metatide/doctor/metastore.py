@@ -1,4 +1,4 @@
-"""Checks how the metastore writes its log."""
+"""Checks how metastores write their log."""
 
 import re
 
@@ -144,10 +144,12 @@ def _seconds(text: str) -> float:
 
 
 def authorization(target: Target) -> Finding:
-    """Warns about authorization in the metastore, which the cache bypasses."""
-    hooks = {name: _setting(target, name) for name in _HOOKS}
+    """Warns about authorization in the metastores, which the cache bypasses."""
     configured = [
-        f"{name} is {text!r}" for name, text in hooks.items() if text not in ("", *_NO_HOOKS)
+        f"{name} is {text!r} at {address}"
+        for address, metastore in upstream.each_metastore(target).items()
+        for name in _HOOKS
+        if (text := _setting(metastore, name)) not in ("", *_NO_HOOKS)
     ]
     if configured and not target.relays_reads and not target.asks_metastore:
         return failed(
@@ -159,10 +161,10 @@ def authorization(target: Target) -> Finding:
     if target.relays_reads and not configured:
         return failed(
             "thrift.relay_reads is set, so that the Thrift server answers nothing from the cache, "
-            "and the metastore has no hooks that would need it",
+            "and no metastore has hooks that would need it",
             "remove thrift.relay_reads",
         )
-    return ok("the metastore's hooks are asked" if configured else "the metastore has no hooks")
+    return ok("the metastores' hooks are asked" if configured else "no metastore has hooks")
 
 
 def default_catalog(target: Target) -> Finding:

@@ -1,18 +1,22 @@
-"""Asks a metastore for one of its settings, as a worker would."""
+"""Asks metastores for their settings, as a worker would."""
 
 import asyncio
+import dataclasses
+from collections.abc import Mapping
 
 import msgspec
 
 from hive.errors import MachineError, ThriftError
+from metatide.config.values import ThriftUrls
 from metatide.doctor.target import Target
 from metatide.metastores import upstream_settings
+from query_api.thrift.link import shown
 from query_api.thrift.metastore_facts import TIMEOUT_S, ask_for_setting
 from query_api.thrift.upstream import Introduction, Upstreams, UpstreamSettings
 
 
 def setting(target: Target, name: str) -> str:
-    """The value of a setting of the first metastore; empty if it isn't set. Raises MachineError."""
+    """The value of a setting of the metastore; empty if it isn't set. Raises MachineError."""
 
     async def ask() -> str:
         link = await Upstreams(settings_of(target)).open()
@@ -31,7 +35,7 @@ def setting(target: Target, name: str) -> str:
 
 
 def impersonate(target: Target) -> None:
-    """Logs in at the first metastore as for a client who has the worker's own principal. Raises
+    """Logs in at the metastore as for a client who has the worker's own principal. Raises
     MachineError.
     """
 
@@ -45,7 +49,21 @@ def impersonate(target: Target) -> None:
 
 
 def settings_of(target: Target) -> UpstreamSettings:
-    """How to talk to the first metastore. Raises InputError."""
+    """How to talk to the metastore. Raises InputError."""
     assert target.upstream is not None
-    settings = upstream_settings(target.upstream, target.advertised_host)
-    return msgspec.structs.replace(settings, addresses=settings.addresses[:1])
+    return upstream_settings(target.upstream, target.advertised_host)
+
+
+def each_metastore(target: Target) -> Mapping[str, Target]:
+    """The target once for each of its metastores, by their addresses, as if there were no other."""
+    if target.upstream is None or target.upstream.url is None:
+        return {}
+    return {
+        shown(address): dataclasses.replace(
+            target,
+            upstream=msgspec.structs.replace(
+                target.upstream, url=ThriftUrls(f"thrift://{shown(address)}")
+            ),
+        )
+        for address in target.upstream.url.addresses
+    }

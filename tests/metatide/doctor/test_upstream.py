@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
@@ -15,7 +16,7 @@ from hive.errors import MachineError
 from hive.listener import LISTENER
 from metatide.config.upstream import Upstream
 from metatide.config.values import ThriftUrls
-from metatide.doctor import Finding, Status, Target
+from metatide.doctor import CHECKS, Finding, Status, Target, examine
 from metatide.doctor import metastore as checks
 from metatide.doctor.upstream import setting
 from query_api.thrift.link import shown
@@ -89,8 +90,9 @@ def serving(answer: Answer) -> Iterator[tuple[str, int]]:
             thread.join()
 
 
-def target(address: tuple[str, int]) -> Target:
-    return Target(None, "metatide", 16, None, Upstream(ThriftUrls(f"thrift://{shown(address)}")))
+def target(*addresses: tuple[str, int]) -> Target:
+    urls = ",".join(f"thrift://{shown(address)}" for address in addresses)
+    return Target(None, "metatide", 16, None, Upstream(ThriftUrls(urls)))
 
 
 @pytest.mark.parametrize("text", ["", "a", "größer", "x" * 100_000])
@@ -171,6 +173,33 @@ def test_settings_are_judged(
         assert finding.status is Status.FAILED
         assert finding.remedy is not None
         assert words in finding.remedy
+
+
+def test_each_metastore_is_asked_and_what_differs_is_told_with_its_address() -> None:
+    hook = {"metastore.filter.hook": "a.Hook"}
+    other_settings = {"metastore.event.db.listener.timetolive": "2h"} | hook
+    with serving(settings_of(GOOD)) as good, serving(settings_of(other_settings)) as other:
+        of_metastores = [check for check in CHECKS if "metastore" in (check.name, check.needs)]
+        both = target(good, other)
+        findings = {each.check: each.finding for each in examine(both, of_metastores)}
+        guarded = checks.authorization(replace(both, relays_reads=True))
+    failed = {name: each.detail for name, each in findings.items() if each.status is Status.FAILED}
+    assert {*failed} == {"listener", "log retention", "authorization hooks"}
+    assert all(shown(other) in detail for detail in failed.values())
+    assert not any(shown(good) in detail for detail in failed.values())
+    assert findings["metastore"].detail == f"{shown(good)}; {shown(other)}"
+    assert findings["parameter stripping"] == Finding(Status.OK, "off")
+    assert guarded.status is Status.OK
+
+
+def test_one_metastore_that_is_away_is_told() -> None:
+    with serving(settings_of(GOOD)) as good, socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        away = nobody.getsockname()
+        reachable = [check for check in CHECKS if check.name == "metastore"]
+        [result] = examine(target(good, away), reachable)
+    assert result.finding.status is Status.FAILED
+    assert result.finding.detail.startswith(f"{shown(away)}: ")
 
 
 @pytest.mark.parametrize("text", ["604800000ms", "604800000 msec", "1 day", "1440MIN", "86400"])
