@@ -3,7 +3,7 @@
 import importlib.util
 from collections.abc import Mapping
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     ConfigResource,
@@ -91,7 +91,15 @@ def reachable_by_spark(target: Target) -> Finding:
 def record_size(target: Target) -> Finding:
     client = _client(target)
     broker = min(client.list_topics(timeout=TIMEOUT_S).brokers)
-    settings = _settings(client, ResourceType.BROKER, str(broker))
+    try:
+        settings = _settings(client, ResourceType.BROKER, str(broker))
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.CLUSTER_AUTHORIZATION_FAILED:
+            raise
+        return unchecked(
+            "the brokers don't tell their settings to this login",
+            "nothing: the topic's own limit decides; or grant DescribeConfigs on the cluster",
+        )
     return _judged_size("the broker", "message.max.bytes", settings)
 
 

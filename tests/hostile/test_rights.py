@@ -26,18 +26,25 @@ RIGHTS = (
     (ResourceType.TOPIC, TOPIC, AclOperation.DESCRIBE),
     (ResourceType.TOPIC, TOPIC, AclOperation.DESCRIBE_CONFIGS),
     (ResourceType.TOPIC, TOPIC, AclOperation.READ),
+    (ResourceType.TOPIC, f"{TOPIC}.heartbeats", AclOperation.DESCRIBE),
+    (ResourceType.TOPIC, f"{TOPIC}.heartbeats", AclOperation.READ),
+    (ResourceType.TOPIC, f"{TOPIC}.dead-letter", AclOperation.DESCRIBE),
+    (ResourceType.TOPIC, f"{TOPIC}.dead-letter", AclOperation.READ),
     (ResourceType.GROUP, GROUP, AclOperation.DESCRIBE),
     (ResourceType.GROUP, f"{TOPIC}.none", AclOperation.DESCRIBE),
 )
 COMMANDS = (
     ("status", "--content"),
     ("topic", "show"),
+    ("topic", "export"),
     ("events",),
+    ("events", "--dead-letters"),
     ("rebuild",),
     ("admin", "show"),
     ("admin", "pause"),
     ("admin", "resume"),
     ("audit",),
+    ("doctor",),
 )
 
 
