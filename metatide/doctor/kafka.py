@@ -20,6 +20,7 @@ from state.topic.settings import admin_client, reason
 TIMEOUT_S = 5.0
 RECORD_BYTES_MIN = 1_000_000
 """The size that a record may have; Kafka's default limit, 1,048,588 bytes, suffices."""
+_COPIES = 3
 _FOREVER = "-1"
 _START = "start `metatide up` or give --kafka"
 _NONE = "none is configured and none is running here"
@@ -105,7 +106,8 @@ def record_size(target: Target) -> Finding:
 
 def topic(target: Target) -> Finding:
     client = _client(target)
-    metadata = client.list_topics(timeout=TIMEOUT_S).topics.get(target.topic)
+    cluster = client.list_topics(timeout=TIMEOUT_S)
+    metadata = cluster.topics.get(target.topic)
     if metadata is None:
         return unchecked(
             f"there is no topic {target.topic} yet", "start a connector, which creates it"
@@ -127,7 +129,32 @@ def topic(target: Target) -> Finding:
             f"kafka-configs.sh --alter --topic {target.topic} --add-config {right}",
         )
     size = _judged_size(target.topic, "max.message.bytes", settings)
-    return size if size.remedy else ok(f"{target.topic}, {target.partitions} partitions, kept")
+    if size.remedy:
+        return size
+    copies = min(len(partition.replicas) for partition in metadata.partitions.values())
+    in_sync_min = int(settings["min.insync.replicas"])
+    return judged_copies(target.topic, copies, len(cluster.brokers), in_sync_min) or ok(
+        f"{target.topic}, {target.partitions} partitions, kept"
+    )
+
+
+def judged_copies(topic: str, copies: int, brokers: int, in_sync_min: int) -> Finding | None:
+    """What is wrong with how many brokers have each record."""
+    if copies == 1 < brokers:
+        return failed(
+            f"one of {brokers} brokers alone has each record of {topic}, which goes with its disk",
+            f"kafka-reassign-partitions.sh for {topic}, {topic}.signals, {topic}.heartbeats and "
+            f"{topic}.dead-letter, to {min(_COPIES, brokers)} brokers each; and set the brokers' "
+            "default.replication.factor so",
+        )
+    if in_sync_min >= copies > 1:
+        return failed(
+            f"{topic} can't be written while one of its {copies} replicas is away: "
+            f"min.insync.replicas={in_sync_min}",
+            f"kafka-configs.sh --alter --topic {topic} "
+            f"--add-config min.insync.replicas={copies - 1}",
+        )
+    return None
 
 
 def _unusable(library: str, error: OSError) -> Finding:

@@ -135,3 +135,28 @@ def test_another_number_of_partitions_is_refused(kafka_broker: str) -> None:
     finding = kafka.topic(target(kafka_broker, topic(kafka_broker, partitions=3)))
     assert finding.status is Status.FAILED
     assert finding.remedy == "set kafka.partitions = 3: a shard cannot be split"
+
+
+@pytest.mark.parametrize(
+    ("copies", "brokers", "in_sync_min", "detail", "remedy"),
+    [
+        (1, 3, 1, "one of 3 brokers alone has each record", "to 3 brokers each"),
+        (1, 2, 1, "one of 2 brokers alone has each record", "to 2 brokers each"),
+        (3, 3, 3, "while one of its 3 replicas is away", "min.insync.replicas=2"),
+        (2, 3, 2, "while one of its 2 replicas is away", "min.insync.replicas=1"),
+    ],
+)
+def test_a_topic_that_one_broker_takes_with_it_is_told(
+    copies: int, brokers: int, in_sync_min: int, detail: str, remedy: str
+) -> None:
+    finding = kafka.judged_copies("tide", copies, brokers, in_sync_min)
+    assert finding is not None
+    assert finding.status is Status.FAILED
+    assert detail in finding.detail
+    assert finding.remedy is not None
+    assert remedy in finding.remedy
+
+
+@pytest.mark.parametrize(("copies", "brokers", "in_sync_min"), [(1, 1, 1), (3, 3, 2), (2, 3, 1)])
+def test_a_topic_with_copies_is_fine(copies: int, brokers: int, in_sync_min: int) -> None:
+    assert kafka.judged_copies("tide", copies, brokers, in_sync_min) is None
