@@ -94,6 +94,13 @@ def _imported(name: str) -> ModuleType:
 @click.version_option(package_name="metatide")
 def root() -> None:
     """A never-stale cache for Apache Hive Metastore."""
+    # The command's module is there by now; one that has no log needn't wait for the library.
+    if "structlog" in sys.modules:
+        from metatide import logs
+        from metatide.config.schema import Log
+
+        # Programs read what commands print. What runs for long has a log as its configuration says.
+        logs.configure(Log(level="warning"))
 
 
 def main() -> None:

@@ -12,10 +12,8 @@ import msgspec
 import orjson
 
 from hive.errors import ImageError, InputError, MachineError
-from metatide import logs
 from metatide.cli.groups import Group
 from metatide.config import Config, Effective, configured
-from metatide.config.schema import Log
 from metatide.data_folder import open_data_folder
 from metatide.members import json_of, members, scheme, worker_client
 from metatide.stack.machine import MIB
@@ -153,7 +151,6 @@ def _on_spark(config: Config, every_s: float | None) -> None:
     def heard(built: Built) -> None:
         click.echo(orjson.dumps(built._asdict()))
 
-    logs.configure(Log(level="warning"))
     await_ticket(config)
     topic, _, _ = _open(config)
     assert config.images.url is not None

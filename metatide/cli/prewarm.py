@@ -19,9 +19,7 @@ from connectors.loads.replica import open_reached
 from hive.errors import MachineError
 from hive.schema import Version
 from hive.table_lists import TableLists, check_patterns
-from metatide import logs
 from metatide.config import Config, Effective, configured
-from metatide.config.schema import Log
 from metatide.consoles import PlainConsole
 from metatide.demo.report import reporting
 from metatide.garbage_collection import collect_seldom
@@ -75,7 +73,6 @@ def command(
     It may be interrupted: what was loaded isn't loaded again. Tables become warm when the connector
     has published the events up to the moment at which they were read.
     """
-    logs.configure(Log(level="warning"))
     events = events_topic(effective.config)
     await_ticket(effective.config)
     url = database_url(effective.config)

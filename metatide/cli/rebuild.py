@@ -10,9 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, Tim
 from rich.progress import Progress as Bars
 
 from hive.errors import InputError
-from metatide import logs
 from metatide.config import Config, Effective, configured
-from metatide.config.schema import Log
 from metatide.consoles import PlainConsole
 from metatide.data_folder import open_data_folder
 from metatide.spark.progress import showing_tasks
@@ -45,7 +43,6 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
     A topic that was trimmed is refused: only images hold what was deleted.
     """
     config = effective.config
-    logs.configure(Log(level="warning"))
     open_data_folder(config)
     await_ticket(config)
     topic = find_topic(config)

@@ -18,9 +18,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from hive.errors import InputError, MachineError, TaskError
-from metatide import logs
 from metatide.config import Config
-from metatide.config.schema import Log
 from metatide.data_folder import open_data_folder
 from metatide.spark.package_archive import archive
 from metatide.stack import jars
@@ -75,7 +73,6 @@ def _own(
     config: Config, job: str, more: dict[str, str], *, reads_kafka: bool
 ) -> Iterator[SparkSession]:
     find_java()
-    logs.configure(Log(level="warning"))
     master = config.spark.master
     is_local = master.startswith("local")
     if is_local:

@@ -15,6 +15,7 @@ from hive.schema import Version, create
 from metatide.cli import root
 from metatide.doctor import CHECKS
 from metatide.stack.database import make_engine
+from metatide.stack.machine import free_port
 from tests.support.terminal import on_a_terminal
 
 
@@ -40,6 +41,13 @@ def test_without_anything_it_fails_and_says_what_to_do() -> None:
     assert by_check["kafka"]["status"] == "failed"
     assert by_check["kafka"]["remedy"] == "start `metatide up` or give --kafka"
     assert by_check["metastore"]["status"] == "not checked"
+
+
+def test_the_log_is_no_part_of_the_output() -> None:
+    done = doctor("--upstream", f"thrift://127.0.0.1:{free_port()}")
+    by_check = {line["check"]: line for line in map(json.loads, done.stdout.splitlines())}
+    assert by_check["metastore"]["status"] == "failed"
+    assert "a metastore doesn't answer" in done.stderr
 
 
 def test_with_all_parts_it_is_content(
