@@ -24,11 +24,11 @@ class Role(IntEnum):
 
 
 class Access(Enum):
-    """Who may call an operation; the value is the status that others get, if any."""
+    """Who may call an operation; the value is the statuses that others get."""
 
-    EVERYBODY = ""
-    READERS = "401"
-    ADMINISTRATORS = "403"
+    EVERYBODY = ()
+    READERS = ("401", "403")
+    ADMINISTRATORS = ("403",)
 
 
 class Tokens:

@@ -25,6 +25,7 @@ from query_api.http.operation import (
 )
 from query_api.http.page.operations import OPERATIONS as PAGE_OPERATIONS
 from query_api.http.parameter_schemas import TEXT, in_path, in_query
+from query_api.http.process_paths import PROCESS_PATHS
 from query_api.reasons import Reason, Source
 from query_api.requirement import PARAMETERS as REQUIREMENTS
 
@@ -83,6 +84,7 @@ def document(more: Iterable[AnyOperation] = ()) -> dict[str, Any]:
                 for endpoint in ENDPOINTS
             },
             **described(operations, {status: _problem(what) for status, what in _PROBLEMS.items()}),
+            **PROCESS_PATHS,
         },
         "components": {
             "schemas": {
@@ -219,7 +221,7 @@ def _problem(what: str) -> dict[str, Any]:
 _PROBLEMS: Final = {
     "400": "The request is invalid",
     "401": "The token is not known",
-    "403": "Only for administrators, see docs/operate.md",
+    "403": "The caller may not ask this: see docs/http.md of reads, docs/operate.md of orders",
     "404": "There is no such object",
     "413": "The request is too long, or has too many names",
     "415": "The body is not of the type application/json",
@@ -229,7 +231,7 @@ _PROBLEMS: Final = {
 }
 # The parameters that a body of names replaces or excludes.
 _IN_BODY: Final = frozenset(("name", "table", "filter", "prefix"))
-_FAILURES: Final = ("400", "401", "404", "413", "503")
+_FAILURES: Final = ("400", *Access.READERS.value, "404", "413", "503")
 _PROBLEM: Final = {
     "type": "object",
     "description": "RFC 9457",

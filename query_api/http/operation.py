@@ -77,8 +77,8 @@ def described(
     """The paths with their operations; `problems` are the possible problems by status."""
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
-        taken = ("400", "413") if operation.body else ("400",) if operation.query else ()
-        statuses = sorted({*taken, operation.access.value, *operation.fails} - {""})
+        taken = ("400", "413", "415") if operation.body else ("400",) if operation.query else ()
+        statuses = sorted({*taken, *operation.access.value, *operation.fails})
         description: dict[str, Any] = {
             "operationId": operation.id,
             "summary": operation.summary,

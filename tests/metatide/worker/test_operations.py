@@ -58,7 +58,7 @@ async def get(app: Starlette, path: str, asker: str = LOOPBACK) -> httpx.Respons
 
 
 async def served(config: Config) -> tuple[Served, dict[str, Any]]:
-    """What a worker's application has under /v1, and what it says that it has."""
+    """What a worker's application has but for the page, and what it says that it has."""
     async with application(config) as app:
         description = (await get(app, "/v1/openapi.json")).json()
         routes = {
@@ -66,7 +66,7 @@ async def served(config: Config) -> tuple[Served, dict[str, Any]]:
             for route in app.routes
             for method in route.methods - {"HEAD"}  # type: ignore[attr-defined]
         }
-    return {one for one in routes if one[0].startswith("/v1/")}, description
+    return {one for one in routes if one[0] != "/" and not one[0].startswith("/page/")}, description
 
 
 async def test_all_that_a_worker_serves_is_described_and_no_more(tmp_path: Path) -> None:

@@ -114,6 +114,10 @@ async def ask_all(world: World) -> Answers:
                 by_operation[f"{operation.id} in lines"] = [
                     await ask(client, operation, {}, accepting)
                 ]
+            by_operation[f"{operation.id} refused"] = [
+                await ask(client, operation, {}, {"host": "strange.example"}),
+                await client.request(operation.method, operation.url, content=b"tables"),
+            ]
     auditor.close()
     await backend.close()
     await primary.close()
@@ -135,14 +139,26 @@ async def ask(
 def test_each_request_is_answered_as_the_document_says(
     operation: Described, answers: Answers
 ) -> None:
-    check = validator(closed(TOLD), operation.media["application/json"]["schema"])
     for answer in answers[operation.id]:
         assert answer.status_code == 200, (answer.url, answer.text)
-        check.validate(answer.json())
+        media = answer.headers["content-type"].partition(";")[0]
+        check = validator(closed(TOLD), operation.media[media]["schema"])
+        check.validate(answer.json() if media == "application/json" else answer.text)
         undescribed = {name for name in answer.headers if name.startswith("metatide-")} - {
             name.lower() for name in operation.told["responses"]["200"].get("headers", ())
         }
         assert not undescribed
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.id)
+def test_each_refusal_is_described(operation: Described, answers: Answers) -> None:
+    by_a_strange_name, without_json = answers[f"{operation.id} refused"]
+    for answer in (by_a_strange_name, without_json):
+        assert str(answer.status_code) in operation.told["responses"], answer.text
+    if operation.told.get("security") != []:
+        assert by_a_strange_name.status_code == 403
+    if operation.body:
+        assert without_json.status_code in (403, 415)
 
 
 @pytest.mark.parametrize("one", OPERATIONS, ids=lambda one: one.id)

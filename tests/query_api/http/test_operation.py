@@ -94,7 +94,7 @@ def test_its_owner_gets_only_bodies_of_the_declared_form(content: str) -> None:
 
 
 def test_its_description_has_the_path_that_is_served() -> None:
-    problems = {status: status for status in ("400", "401", "413")}
+    problems = {status: status for status in ("400", "401", "403", "413", "415")}
     [(path, methods)] = described([add(Access.READERS)], problems).items()
     assert (path, [*methods]) == ("/v1/counters/{number}", ["post"])
     assert methods["post"]["responses"].keys() == {"200", *problems}
