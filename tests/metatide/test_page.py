@@ -277,6 +277,15 @@ def test_a_name_that_two_databases_have_leads_into_the_one_that_is_shown(
             browser.until(f"document.querySelector({link(db, ORDERS.table)!r})")
 
 
+def test_an_address_that_is_wrongly_escaped_is_shown_as_it_is(browser: Chromium) -> None:
+    with serving(warm()) as url:
+        browser.open("about:blank")
+        browser.open(f"{url}/#/tables/hive/a%")
+        browser.until_text("#asked", "Asked at")
+        browser.until_text("#tables", "does not answer")
+    assert any("/v1/databases/a%25/tables" in url for url in browser.requests)
+
+
 def test_what_shadow_mode_found_is_shown_with_the_calls(browser: Chromium) -> None:
     calls = [MethodCalls("get_table_req", 90, 0, 2, 2), MethodCalls("get_partitions", 7, 1, 0, 0)]
     around = ProcessInfo(thrift=lambda: ThriftPart(3, calls, []))

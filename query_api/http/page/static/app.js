@@ -32,7 +32,16 @@ function show() {
   const title = shown === "health" ? "Health" : "Tables";
   document.title = `Metatide: ${title}`;
   say(document.getElementById("title"), title);
-  views[shown].show(rest.map(decodeURIComponent));
+  views[shown].show(rest.map(unescaped));
+}
+
+/** A part of the address; one that nothing was escaped to, as `a%`, is taken as it is. */
+function unescaped(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 async function poll() {
