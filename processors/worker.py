@@ -31,6 +31,7 @@ from state.store import MemoryBudget, StoreSnapshot
 from state.store.families import shard_identity
 from state.topic import Topic, TopicClient
 from state.topic.same_topic import watch_topic
+from state.topic.settings import WAITED_S_MAX
 from state.topic.waiting import POLL_S, Waiting
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class Worker:
         waiting = Waiting(log, "the topic")
         while True:
             try:
-                return await asyncio.to_thread(self._client.describe)
+                return await asyncio.to_thread(self._client.describe, WAITED_S_MAX)
             except TopicError as error:
                 self.lacked_topic = isinstance(error, NoTopicError)
                 waiting.because(error)

@@ -35,10 +35,10 @@ class TopicClient:
         # Not before it is needed: a ticket may not be had yet, which a later attempt may change.
         return admin_client(self._servers, self._security)
 
-    def describe(self) -> Topic:
+    def describe(self, timeout_s: float = REQUEST_TIMEOUT_S) -> Topic:
         """Describes the topic, or raises if it doesn't exist."""
         request = TopicCollection([self._name])
-        descriptions = self._admin.describe_topics(request, request_timeout=REQUEST_TIMEOUT_S)
+        descriptions = self._admin.describe_topics(request, request_timeout=timeout_s)
         try:
             description = descriptions[self._name].result()
         except KafkaException as error:

@@ -8,6 +8,7 @@ from typing import Final
 from hive.errors import MachineError, TopicError
 from state.topic.client import TopicClient
 from state.topic.description import Topic
+from state.topic.settings import WAITED_S_MAX
 
 SAME_TOPIC_S: Final = 5.0
 
@@ -26,14 +27,14 @@ class TopicWatch:
             return
         # The brokers may not be able to tell now.
         with suppress(TopicError):
-            _check(self._client, self._topic)
+            _check(self._client.describe(WAITED_S_MAX), self._topic)
         self._looked = time.monotonic()
 
 
 def check_same(topic: Topic) -> None:
     """Raises when the topic was created anew since it was described: its records count from 0
     again, and tell another history."""
-    _check(TopicClient(topic.servers, topic.name, topic.security), topic)
+    _check(TopicClient(topic.servers, topic.name, topic.security).describe(), topic)
 
 
 async def watch_topic(client: TopicClient, topic: Topic) -> None:
@@ -41,12 +42,12 @@ async def watch_topic(client: TopicClient, topic: Topic) -> None:
     while True:
         await asyncio.sleep(SAME_TOPIC_S)
         try:
-            await asyncio.to_thread(_check, client, topic)
+            current = await asyncio.to_thread(client.describe, WAITED_S_MAX)
         except TopicError:
             continue
+        _check(current, topic)
 
 
-def _check(client: TopicClient, topic: Topic) -> None:
-    current = client.describe()
+def _check(current: Topic, topic: Topic) -> None:
     if (current.id, current.shards) != (topic.id, topic.shards):
         raise MachineError(f"the topic {topic.name} was created anew: start this process again")

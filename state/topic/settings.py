@@ -13,6 +13,8 @@ from state.topic.aws import signed_tokens
 from state.topic.kerberos import hold_ticket
 
 REQUEST_TIMEOUT_S: Final = 10.0
+WAITED_S_MAX: Final = 4.0
+"""The same for who waits for brokers in a thread and may be told to end, within five seconds."""
 """How long a request may take: on a busy machine a broker may not answer for several seconds."""
 
 RECORD_BYTES_MAX: Final = 16 * 1024 * 1024

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from hive.errors import ColdShardError, ImageError, RecordFormatError
+from hive.errors import ColdShardError, ImageError, RecordFormatError, TopicError
 from hive.names import TableName
 from processors.replay import replay
 from processors.shard import UNFLUSHED_RECORDS_MAX, Record, Shard
-from processors.worker import Worker
+from processors.worker import Worker, WorkerSettings
 from state import keys
 from state.image import Images, Manifest
 from state.records import (
@@ -38,7 +38,7 @@ from state.records.objects import PartitionImage, TableImage
 from state.records.signals import Ask, decode_signal
 from state.shard_reader import ShardReader
 from state.store import Position, Store, set_aside
-from state.topic import Topic
+from state.topic import Topic, TopicClient
 from state.topic.settings import QUIET
 from tests.processors.worker.in_process import PATIENCE_S, until, working
 from tests.support import topics
@@ -63,6 +63,25 @@ def put(event: int, value: str = "", size: int = 20) -> Change:
 
 def write(topic: Topic, *records: AnyRecord) -> None:
     topics.write(topic, {0: records})
+
+
+async def test_waiting_for_the_topic_holds_up_no_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that asks the brokers can't be ended."""
+    waits_s: list[float] = []
+
+    def describe(_: TopicClient, timeout_s: float) -> Topic:
+        waits_s.append(timeout_s)
+        raise TopicError("the brokers are away")
+
+    monkeypatch.setattr(TopicClient, "describe", describe)
+    worker = Worker(WorkerSettings(servers="nowhere:1", topic="t", path=tmp_path, group="g"))
+    task = asyncio.create_task(worker.run())
+    await until(lambda: waits_s != [])
+    task.cancel()
+    await asyncio.wait([task])
+    assert max(waits_s) < 5
 
 
 async def test_a_store_serves_nothing_before_it_has_the_orders_that_came_meanwhile(

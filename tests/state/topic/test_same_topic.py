@@ -8,9 +8,11 @@ import pytest
 from hive.errors import MachineError, TopicError
 from state.topic import Topic, TopicClient, same_topic
 from state.topic.same_topic import check_same, watch_topic
+from state.topic.settings import REQUEST_TIMEOUT_S
 from tests.support.topics import delete_topic, new_topic
 
 PATIENCE_S = 60
+END_S = 5.0
 
 
 class Client(TopicClient):
@@ -20,7 +22,9 @@ class Client(TopicClient):
         super().__init__(topic.servers, topic.name)
         self._changes = [*changes]
 
-    def describe(self) -> Topic:
+    def describe(self, timeout_s: float = REQUEST_TIMEOUT_S) -> Topic:
+        # Who watches may be told to end, and no thread can be.
+        assert timeout_s < END_S
         self._changes.pop(0)()
         return super().describe()
 
