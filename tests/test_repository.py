@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.support.matrix import FOLLOWED
-from tests.test_compose import tool
+from tests.test_compose import DOCKERFILES, tool
 from tests.test_wheel import closure
 
 ROOT = Path(__file__).parents[1]
@@ -107,6 +107,17 @@ def test_images_for_each_architecture_are_built_from_the_checkout(path: str) -> 
     commands = re.findall(r"docker buildx bake[^`\n]*", text)
     assert commands
     assert [command for command in commands if ' --set "*.context=." ' not in f"{command} "] == []
+
+
+def test_each_image_that_is_named_by_its_release_is_renewed() -> None:
+    updates = yaml.safe_load((GITHUB / "dependabot.yml").read_text())["updates"]
+    folders = [each["directory"] for each in updates if each["package-ecosystem"] == "docker"]
+    named = [
+        f"/{path.parent.relative_to(ROOT)}"
+        for path in DOCKERFILES
+        if re.search(r"^FROM \S+:\S*\d", path.read_text(), re.MULTILINE)
+    ]
+    assert folders == named != []
 
 
 @pytest.mark.parametrize(
