@@ -100,7 +100,8 @@ def document(more: Iterable[AnyOperation] = ()) -> dict[str, Any]:
                 "token": _scheme("A token of the role read or admin, if tokens are configured"),
                 "adminToken": _scheme(
                     "A token of the role admin; where there are no tokens, it must be asked from "
-                    "this machine"
+                    "this machine. A proof of the workers' secret, as commands send it, needs no "
+                    "token"
                 ),
             },
         },
