@@ -1,5 +1,6 @@
 """The Prometheus metrics of a connector."""
 
+import time
 from enum import StrEnum
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -68,6 +69,14 @@ class Metrics:
         )
         # All labels exist from the start, because Prometheus sees no increase in a new series.
         self._faults = {fault: faults.labels(fault) for fault in Fault}
+        self._failed_s = Gauge(
+            "metatide_connect_failed_seconds",
+            "When something last went wrong, by kind, as Unix time.",
+            ["kind"],
+            registry=registry,
+        )
 
     def failed(self, fault: Fault) -> None:
         self._faults[fault].inc()
+        # A fault before the first scrape is no increase, but it has its time.
+        self._failed_s.labels(fault).set(time.time())

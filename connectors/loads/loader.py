@@ -321,7 +321,7 @@ class Loader:
         if given_up is None:
             return
         self.given_up += 1
-        self.metrics.faults.labels(LoadFault.REFUSED).inc()
+        self.metrics.failed(LoadFault.REFUSED)
         log.error(
             "a load was given up",
             kind=given_up.kind.value,
@@ -387,8 +387,8 @@ class Loader:
 
     def _complain(self, error: MachineError) -> None:
         self._fault = error
-        kind = LoadFault.SOURCE if isinstance(error, SourceError) else LoadFault.PUBLISH
-        self.metrics.faults.labels(kind).inc()
+        is_source = isinstance(error, SourceError)
+        self.metrics.failed(LoadFault.SOURCE if is_source else LoadFault.PUBLISH)
         log.error("loads wait", why=str(error))
 
     def _going_on(self) -> bool:

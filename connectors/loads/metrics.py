@@ -1,5 +1,6 @@
 """The Prometheus metrics of loads."""
 
+import time
 from enum import StrEnum
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -38,9 +39,15 @@ class LoadMetrics:
         self.bytes = Counter(
             "metatide_loads_bytes", "Bytes of the records of loads.", registry=registry
         )
-        self.faults = Counter(
+        self._faults = Counter(
             "metatide_loads_faults",
             "What went wrong, by kind: source, publish, refused.",
+            ["kind"],
+            registry=registry,
+        )
+        self._failed_s = Gauge(
+            "metatide_loads_failed_seconds",
+            "When something last went wrong, by kind, as Unix time.",
             ["kind"],
             registry=registry,
         )
@@ -67,8 +74,12 @@ class LoadMetrics:
         # All labels exist from the start, because Prometheus sees no increase in a new series.
         for counter, values in (
             (self.loads, ScopeKind),
-            (self.faults, LoadFault),
+            (self._faults, LoadFault),
             (self.asked, ("taken", "answered", "rests", "unreadable", "refused")),
         ):
             for value in values:
                 counter.labels(value)
+
+    def failed(self, fault: LoadFault) -> None:
+        self._faults.labels(fault).inc()
+        self._failed_s.labels(fault).set(time.time())

@@ -53,8 +53,11 @@ def _of(family: Family, remedy: str) -> Panel:
 
 _MOMENTS: Final = frozenset(
     (
+        "metatide_audit_disagreed_seconds",
+        "metatide_connect_failed_seconds",
         "metatide_connect_looked_seconds",
         "metatide_image_made_seconds",
+        "metatide_loads_failed_seconds",
         "process_start_time_seconds",
     )
 )

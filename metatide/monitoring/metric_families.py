@@ -6,7 +6,8 @@ from typing import NamedTuple
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from connectors.loads.metrics import LoadMetrics
+from connectors.loads.metrics import LoadFault, LoadMetrics
+from connectors.metrics import Fault
 from connectors.metrics import Metrics as ConnectorMetrics
 from hive.errors import RecordFormatError, UnreadableRecordError
 from metatide.health import Thresholds, judge
@@ -51,7 +52,9 @@ class Family(NamedTuple):
 
 
 def exported() -> list[Family]:
-    """The metrics of a connector and of a worker, in the order of their pages."""
+    """The metrics of a connector and of a worker, in the order of their pages. Something is counted
+    in each, because families with labels are empty until then.
+    """
     return [
         *(family for metric in _of_connector() for family in _families(metric, CONNECTOR)),
         *(family for metric in _of_worker() for family in _families(metric, WORKER)),
@@ -61,14 +64,12 @@ def exported() -> list[Family]:
 
 def _of_connector() -> Iterable[Collector]:
     metrics = ConnectorMetrics()
-    LoadMetrics(metrics.registry)
+    metrics.failed(Fault.SOURCE)
+    LoadMetrics(metrics.registry).failed(LoadFault.SOURCE)
     return (metrics.registry,)
 
 
 def _of_worker() -> Iterator[Collector]:
-    """The metrics of a worker. Something is counted in each, because families with labels are empty
-    until then.
-    """
     http = HttpMetrics()
     http.answered(Source.CACHE, Reason.FRESH, "table", 0.0)
     http.refused(503)

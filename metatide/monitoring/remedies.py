@@ -132,6 +132,8 @@ SECTIONS: Final = (
             "metatide_connect_looked_seconds": "Old: the connector waits, and `/healthz` says for "
             "what; or it hangs: restart it.",
             "metatide_connect_faults": "Each kind has its remedy: docs/connectors.md.",
+            "metatide_connect_failed_seconds": "As `metatide_connect_faults`, also of what went "
+            "wrong before Prometheus first looked.",
             "metatide_connect_publish_seconds": "High: the brokers are slow, or "
             "`connect.poll_interval_ms` is.",
             "metatide_connect_events": "None while the metastore writes: see the lag.",
@@ -152,6 +154,8 @@ SECTIONS: Final = (
             "metatide_loads_bytes": "As `metatide_connect_bytes`.",
             "metatide_loads_faults": "`source`: the database; `publish`: the brokers; `refused`: "
             "one table or list alone. The connector's log says what.",
+            "metatide_loads_failed_seconds": "As `metatide_loads_faults`, also of what went wrong "
+            "before Prometheus first looked.",
             "metatide_loads_waiting": "Growing: more is asked for than is loaded: add connectors.",
             "metatide_loads_asked": "Many `unreadable`: workers of a later release than the "
             "connector's. Upgrade connectors. `rests`: as `metatide_loads_vain`.",
@@ -167,6 +171,7 @@ SECTIONS: Final = (
             "left out.",
             "metatide_audit_disagreements": "`metatide audit` tells each; `metatide admin refresh` "
             "mends it. Then look for who writes to the database behind the metastore.",
+            "metatide_audit_disagreed_seconds": "As `metatide_audit_disagreements`.",
             "metatide_audit_left_out": "As the same reason of an answer.",
             "metatide_audit_faults": "Mostly the database was away; the worker's log says why.",
         },

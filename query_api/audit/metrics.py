@@ -1,6 +1,6 @@
 """Metrics of background audits."""
 
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 
 class Metrics:
@@ -15,6 +15,11 @@ class Metrics:
         self.objects = counter("objects", "Objects that audits compared with the database")
         self.disagreements = counter(
             "disagreements", "Objects that audits found to differ; there must be none"
+        )
+        self.disagreed_s = Gauge(
+            "metatide_audit_disagreed_seconds",
+            "When an audit last found an object to differ, as Unix time; 0 if none has",
+            registry=self.registry,
         )
         self.left_out = counter(
             "left_out", "Parts of scopes that audits couldn't compare, by reason", ("reason",)

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from typing import Final
 
 import structlog
@@ -52,6 +53,8 @@ class Rounds:
     def _count(self, result: Audited) -> None:
         self.metrics.objects.inc(result.objects)
         self.metrics.disagreements.inc(result.wrong)
+        if result.wrong:
+            self.metrics.disagreed_s.set(time.time())
         for reason in result.left_out.values():
             self.metrics.left_out.labels(reason.partition(":")[0]).inc()
         for difference in result.differences:

@@ -92,6 +92,8 @@ def test_what_the_cleaner_took_is_a_floor_in_every_shard(
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(20)
         assert connector.value("faults_total", kind="gap") == 1
+        assert connector.value("failed_seconds", kind="gap") > 0
+        assert connector.value("failed_seconds", kind="history") == 0
     missing = entry(said, "events are missing")
     assert (missing["first"], missing["last"]) == (6, 12)
     assert "timetolive" in missing["remedy"]

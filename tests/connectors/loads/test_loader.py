@@ -135,7 +135,10 @@ def test_a_name_that_the_database_cant_compare_is_given_up_and_nothing_is_writte
     loader.ask(Ask(0, good, 0))
     run(loader)
     assert loader.given_up == 1
-    assert loader.metrics.faults.labels("refused")._value.get() == 1
+    assert faults(loader, "refused") == 1
+    refused = {"kind": "refused"}
+    failed_s = loader.metrics.registry.get_sample_value("metatide_loads_failed_seconds", refused)
+    assert failed_s
     assert {one.scope for _, one in records(events) if isinstance(one, LoadBegin)} == {good}
     loader.ask(Ask(0, bad, 7))
     assert loader.metrics.asked.labels("rests")._value.get() == 1
@@ -248,7 +251,7 @@ def test_a_load_ends_once_the_events_that_it_has_seen_are_published(
     watermark.rise(0, [1] * SHARDS)
     until(lambda: loader.idle)
     loader.stop()
-    assert loader.metrics.faults.labels("source")._value.get() == 1
+    assert faults(loader, "source") == 1
     [end] = [record for _, record in records(events) if isinstance(record, LoadEnd | Reread)]
     if isinstance(end, LoadEnd):
         assert end.load not in begun

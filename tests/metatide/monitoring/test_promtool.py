@@ -17,6 +17,8 @@ CONNECTOR = 'job="connector",instance="connector:8080"'
 WORKER = 'job="worker",instance="worker-1:8080"'
 OTHER = 'job="worker",instance="worker-2:8080"'
 HOUR = 60
+AT_START = "_x10 600x170"
+"""A moment, in a series that begins with it."""
 Series = dict[str, str]
 
 LIMITS: Series = {
@@ -102,14 +104,14 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
     },
     **{
         name: (
-            {f'metatide_connect_faults_total{{{CONNECTOR},kind="{kind}"}}': "0x30 1x30"},
-            {f'metatide_connect_faults_total{{{CONNECTOR},kind="{kind}"}}': "1x60"},
+            {f'metatide_connect_failed_seconds{{{CONNECTOR},kind="{kind}"}}': AT_START},
+            {f'metatide_connect_failed_seconds{{{CONNECTOR},kind="{other}"}}': AT_START},
         )
-        for name, kind in (
-            ("LogLost", "gap"),
-            ("OtherHistory", "history"),
-            ("ListenerNotTransactional", "listener"),
-            ("DeadLetters", "undecodable"),
+        for name, kind, other in (
+            ("LogLost", "gap", "history"),
+            ("OtherHistory", "history", "gap"),
+            ("ListenerNotTransactional", "listener", "source"),
+            ("DeadLetters", "undecodable", "publish"),
         )
     },
     "LoadsFail": (
@@ -117,8 +119,8 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
         {f'metatide_loads_faults_total{{{CONNECTOR},kind="source"}}': "0 1x59"},
     ),
     "LoadsGivenUp": (
-        {f'metatide_loads_faults_total{{{CONNECTOR},kind="refused"}}': "0x30 1x30"},
-        {f'metatide_loads_faults_total{{{CONNECTOR},kind="source"}}': "0x30 1x30"},
+        {f'metatide_loads_failed_seconds{{{CONNECTOR},kind="refused"}}': AT_START},
+        {f'metatide_loads_failed_seconds{{{CONNECTOR},kind="source"}}': AT_START},
     ),
     "LoadsInVain": (
         {f"metatide_loads_vain_total{{{CONNECTOR}}}": "0x20 1x10 2x10 4x10 8x10"},
@@ -173,13 +175,19 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
         {f'metatide_thrift_shadowed_total{{{WORKER},method="m",outcome="equal"}}': "1x60"},
     ),
     "Disagreement": (
-        {f"metatide_audit_disagreements_total{{{WORKER}}}": "0x30 2x30"},
-        {f"metatide_audit_disagreements_total{{{WORKER}}}": "2x60"},
+        {f"metatide_audit_disagreed_seconds{{{WORKER}}}": AT_START},
+        {f"metatide_audit_disagreed_seconds{{{WORKER}}}": "0x60"},
     ),
     "AuditsFail": (
         {f"metatide_audit_faults_total{{{WORKER}}}": "0+1x60"},
         {f"metatide_audit_faults_total{{{WORKER}}}": "0x30 1x30"},
     ),
+}
+GAP = f'metatide_connect_failed_seconds{{{CONNECTOR},kind="gap"}}'
+# Further ones: the alert, after how many minutes is looked, and whether it fires then.
+CASES: dict[str, tuple[str, int, bool, Series]] = {
+    "what an ended connector found": ("LogLost", 60, True, {GAP: "_x10 600x3 stale"}),
+    "what was found over an hour ago": ("LogLost", 71, False, {GAP: AT_START}),
 }
 ENDS = {"ImagesOld": 7 * HOUR, "DiskFills": 100, "Paused": 89}
 """After how many minutes is looked, where an hour is too short."""
@@ -210,7 +218,14 @@ def test_the_queries_of_panels_are_sound(tmp_path: Path) -> None:
 def test_each_alert_fires_when_it_should_and_only_then(tmp_path: Path) -> None:
     assert EXAMPLES.keys() == {alert.name for alert in ALERTS}
     path = tmp_path / "tests.yml"
-    tests = [one for name in EXAMPLES for one in (example(name, fires=True), example(name))]
+    tests = [
+        example(name, ENDS.get(name, HOUR), fires, series, name)
+        for name, both in EXAMPLES.items()
+        for fires, series in zip((True, False), both, strict=True)
+    ] + [
+        example(name, ends, fires, series, title)
+        for title, (name, ends, fires, series) in CASES.items()
+    ]
     rules = [str(PROMETHEUS / "rules.yml")]
     path.write_text(
         yaml.safe_dump({"rule_files": rules, "evaluation_interval": "1m", "tests": tests})
@@ -218,19 +233,17 @@ def test_each_alert_fires_when_it_should_and_only_then(tmp_path: Path) -> None:
     promtool("test", "rules", path)
 
 
-def example(name: str, *, fires: bool = False) -> dict[str, Any]:
+def example(name: str, ends: int, fires: bool, series: Series, title: str) -> dict[str, Any]:
     """Counts the alerts that fire, by a query: their labels and texts are no matter here."""
-    wrong, right = EXAMPLES[name]
-    series = wrong if fires else right
     query = f'count(ALERTS{{alertname="Metatide{name}",alertstate="firing"}})'
     return {
-        "name": f"{name}, {'wrong' if fires else 'right'}",
+        "name": f"{title}, {'wrong' if fires else 'right'}",
         "interval": "1m",
         "input_series": [{"series": one, "values": values} for one, values in series.items()],
         "promql_expr_test": [
             {
                 "expr": f"{query} > bool 0" if fires else query,
-                "eval_time": f"{ENDS.get(name, HOUR)}m",
+                "eval_time": f"{ends}m",
                 "exp_samples": [{"labels": "{}", "value": 1}] if fires else [],
             }
         ],

@@ -194,6 +194,8 @@ async def test_rounds_count_what_they_compared_and_what_differs(own_world: World
     assert before[objects] > 50
     assert after[objects] == 2 * before[objects]
     assert (before[wrong_ones], after[wrong_ones]) == (0, 1)
+    disagreed = "metatide_audit_disagreed_seconds"
+    assert before[disagreed] == 0 < after[disagreed]
 
 
 async def test_a_round_that_fails_unexpectedly_is_not_the_last(
