@@ -5,6 +5,14 @@ from typing import Any, Final, Literal, NamedTuple
 
 RUNBOOK: Final = "docs/operate.md"
 AT_ONCE: Final = "0s"
+_ANSWERS: Final = ("metatide_answers_total", "metatide_thrift_answers_total")
+_RELAYED: Final = "metatide_thrift_relayed_total"
+_MISSED: Final = f'{_RELAYED}{{reason!~"not_cached|relay_reads|shadow"}}'
+"""Relayed calls that the cache might have answered."""
+_NO_METASTORE: Final = 'metatide_thrift_refused_total{reason="upstream"}'
+_REFUSED: Final = "metatide_refused_requests_total"
+_FAULTS: Final = 'metatide_thrift_refused_total{reason=~"upstream|connections|failed"}'
+"""Connections and calls over Thrift that end by no fault of the client."""
 
 
 class Alert(NamedTuple):
@@ -28,6 +36,20 @@ def _in_the_last_hour(moment: str) -> str:
 
 def _fault(kind: str) -> str:
     return _in_the_last_hour(f'metatide_connect_failed_seconds{{kind="{kind}"}}')
+
+
+def _rate(minutes: int, *series: str) -> str:
+    """How often something is counted, by any of the series. No two of them have the same labels."""
+    return f"sum({' or '.join(f'rate({each}[{minutes}m])' for each in series)})"
+
+
+def _answers_for(reason: str) -> str:
+    series = (*_ANSWERS, _RELAYED)
+    return _rate(5, *(f'{each}{{reason="{reason}"}}' for each in series))
+
+
+def _hits() -> str:
+    return _rate(10, *(f'{each}{{source="cache"}}' for each in _ANSWERS))
 
 
 def _limit(level: str) -> str:
@@ -187,32 +209,37 @@ ALERTS: Final = (
         "{{ $value | humanizePercentage }} of the reads that need the database fail",
     ),
     Alert(
-        "RequestsFail",
-        'sum(rate(metatide_refused_requests_total{status=~"5.."}[5m]))'
-        " / (sum(rate(metatide_refused_requests_total[5m]))"
-        " + (sum(rate(metatide_answers_total[5m])) or vector(0))) > 0.01",
+        "MetastoresFail",
+        f"{_rate(5, _NO_METASTORE)} / {_rate(5, _NO_METASTORE, _RELAYED)} > 0.05",
         "5m",
         "critical",
-        "{{ $value | humanizePercentage }} of all requests end with a 5xx",
+        "{{ $value | humanizePercentage }} of the calls that need a metastore fail",
+    ),
+    Alert(
+        "RequestsFail",
+        _rate(5, f'{_REFUSED}{{status=~"5.."}}', _FAULTS)
+        + f" / {_rate(5, _REFUSED, _FAULTS, _RELAYED, *_ANSWERS)} > 0.01",
+        "5m",
+        "critical",
+        "{{ $value | humanizePercentage }} of all requests and calls fail",
     ),
     Alert(
         "FewHits",
-        'sum(rate(metatide_answers_total{source="cache"}[10m]))'
-        " / sum(rate(metatide_answers_total[10m])) < 0.5",
+        f"({_hits()} or vector(0)) / {_rate(10, *_ANSWERS, _MISSED)} < 0.5",
         "30m",
         "info",
         "only {{ $value | humanizePercentage }} of all answers come from the cache",
     ),
     Alert(
         "Paused",
-        'sum(rate(metatide_answers_total{reason="paused"}[5m])) > 0',
+        f"{_answers_for('paused')} > 0",
         "1h",
         "info",
         "an operator paused the cache an hour ago",
     ),
     Alert(
         "Rewound",
-        'sum(rate(metatide_answers_total{reason="rewound"}[5m])) > 0',
+        f"{_answers_for('rewound')} > 0",
         "10m",
         "warning",
         "shards are of another history than the database, or than each other",

@@ -61,8 +61,8 @@ SECTIONS: Final = (
             "metatide_thrift_upstream_connections": "`client` and `impersonated` follow the "
             "clients that make relayed calls, at most `upstream.connections_per_user_max` for a "
             "user; `worker` stays at a few.",
-            "metatide_thrift_refused": "`upstream`: no metastore answers. Others: the worker's log "
-            "names the client and what it did.",
+            "metatide_thrift_refused": "`upstream`: see MetatideMetastoresFail in docs/operate.md. "
+            "Others: the worker's log names the client and what it did.",
             "metatide_thrift_logins": "Each is a connection, or a user of one over HTTP: many show "
             "clients that keep none.",
         },

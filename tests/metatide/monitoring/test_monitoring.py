@@ -30,9 +30,11 @@ OF_PROMETHEUS = {"up"}
 """What it says itself of each job."""
 OF_TARGETS = {"job", "instance"}
 OUTCOMES = {value for name, value in vars(Outcome).items() if name.isupper()}
+REFUSED = {"upstream", "connections", "failed"}
+"""Why connections of Thrift clients are ended, as far as alerts name it."""
 VALUES: dict[str, set[str]] = {
     "source": {*Source},
-    "reason": {*Reason, *Unable},
+    "reason": {*Reason, *Unable, *REFUSED},
     "kind": {*Fault, *LoadFault},
     "phase": {*Phase},
     "level": {*Level},

@@ -17,6 +17,8 @@ CONNECTOR = 'job="connector",instance="connector:8080"'
 WORKER = 'job="worker",instance="worker-1:8080"'
 OTHER = 'job="worker",instance="worker-2:8080"'
 HOUR = 60
+ANSWERED = f'metatide_thrift_answers_total{{{WORKER},method="get_table"'
+RELAYED = f'metatide_thrift_relayed_total{{{WORKER},method="get_table"'
 AT_START = "_x10 600x170"
 """A moment, in a series that begins with it."""
 Series = dict[str, str]
@@ -148,6 +150,17 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
             f'metatide_refused_requests_total{{{WORKER},status="503"}}': "0x60",
         },
     ),
+    "MetastoresFail": (
+        {
+            f'{RELAYED},reason="not_cached"}}': "0+90x60",
+            f'metatide_thrift_refused_total{{{WORKER},reason="upstream"}}': "0+10x60",
+        },
+        {
+            f'{RELAYED},reason="not_cached"}}': "0+90x60",
+            f'metatide_thrift_refused_total{{{WORKER},reason="upstream"}}': "0+1x60",
+            f'metatide_thrift_refused_total{{{WORKER},reason="slow"}}': "0+10x60",
+        },
+    ),
     "PartnerUnproved": (
         {f'metatide_unproved_answers_total{{{WORKER},protocol="http"}}': "0+1x60"},
         {f'metatide_unproved_answers_total{{{WORKER},protocol="thrift"}}': "1x60"},
@@ -187,6 +200,60 @@ GAP = f'metatide_connect_failed_seconds{{{CONNECTOR},kind="gap"}}'
 # Further ones: the alert, after how many minutes is looked, and whether it fires then.
 CASES: dict[str, tuple[str, int, bool, Series]] = {
     "what an ended connector found": ("LogLost", 60, True, {GAP: "_x10 600x3 stale"}),
+    "calls that no metastore answers": (
+        "RequestsFail",
+        HOUR,
+        True,
+        {
+            f'{ANSWERED},source="cache",reason="fresh"}}': "0+90x60",
+            f'metatide_thrift_refused_total{{{WORKER},reason="upstream"}}': "0+9x60",
+        },
+    ),
+    "calls that clients end": (
+        "RequestsFail",
+        HOUR,
+        False,
+        {
+            f'{RELAYED},reason="cold"}}': "0+90x60",
+            f'metatide_thrift_refused_total{{{WORKER},reason="slow"}}': "0+9x60",
+        },
+    ),
+    "calls that are relayed though the cache might answer": (
+        "FewHits",
+        HOUR,
+        True,
+        {
+            f'{ANSWERED},source="cache",reason="fresh"}}': "0+40x60",
+            f'{RELAYED},reason="cold"}}': "0+60x60",
+        },
+    ),
+    "calls none of which the cache answers": (
+        "FewHits",
+        HOUR,
+        True,
+        {f'{RELAYED},reason="cold"}}': "0+60x60"},
+    ),
+    "writes over Thrift": (
+        "FewHits",
+        HOUR,
+        False,
+        {
+            f'{ANSWERED},source="cache",reason="fresh"}}': "0+40x60",
+            f'{RELAYED},reason="not_cached"}}': "0+60x60",
+        },
+    ),
+    "relayed calls while the cache is paused": (
+        "Paused",
+        89,
+        True,
+        {f'{RELAYED},reason="paused"}}': "0+9x90"},
+    ),
+    "calls that the database answers, of another history": (
+        "Rewound",
+        HOUR,
+        True,
+        {f'{ANSWERED},source="database",reason="rewound"}}': "0+9x60"},
+    ),
     "what was found over an hour ago": ("LogLost", 71, False, {GAP: AT_START}),
 }
 ENDS = {"ImagesOld": 7 * HOUR, "DiskFills": 100, "Paused": 89}
