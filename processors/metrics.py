@@ -47,6 +47,9 @@ class Metrics:
         self.asks_waiting = gauge(
             "metatide_asks_waiting", "Loads that were asked for and haven't come."
         )
+        self.asks_oldest_s = gauge(
+            "metatide_asks_oldest_seconds", "The age of the oldest of them; 0 if there is none."
+        )
         self.lag_records = gauge(
             "metatide_lag_records", "Records that a shard has yet to fold.", "shard"
         )

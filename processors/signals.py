@@ -44,6 +44,7 @@ class _Waiting:
     ask: Ask
     unknown: Cold | None
     """Why the scope is cold if the shard knows nothing of it; None if it must then be gone."""
+    asked_s: float
     due_s: float
     looked_s: float
     """When it was last seen whether its scope is still cold."""
@@ -97,6 +98,7 @@ class Signals:
         self._snapshot = snapshot
         self._metrics = metrics
         self._waiting: dict[_Key, _Waiting] = {}
+        """The oldest come first."""
         self._fresh: list[_Key] = []
         """The scopes for which the first request came since the last turn."""
         self._room = AT_ONCE_MAX
@@ -120,6 +122,12 @@ class Signals:
     def waiting(self) -> int:
         """How many requests are unanswered."""
         return len(self._waiting)
+
+    @property
+    def oldest_age_s(self) -> float:
+        """How long the oldest request has been unanswered; 0 if none is."""
+        oldest = next(iter(self._waiting.values()), None)
+        return 0.0 if oldest is None else self._clock() - oldest.asked_s
 
     def ask(self, shard: int, epoch: int, signals: Iterable[Signal]) -> None:
         """Takes the requests of a live batch once it is committed."""
@@ -205,7 +213,8 @@ class Signals:
                 waiting.due_s = min(waiting.due_s, waiting.looked_s + AGAIN_FIRST_S)
         elif waiting is not None or len(self._waiting) < WAITING_MAX:
             now = self._clock()
-            self._waiting[key] = _Waiting(ask, unknown, now, now)
+            self._waiting.pop(key, None)
+            self._waiting[key] = _Waiting(ask, unknown, now, now, now)
             # Reasons that follow each other quickly are one request: they wait for the tick.
             if waiting is None and len(self._fresh) < self._room:
                 self._fresh.append(key)

@@ -291,6 +291,7 @@ class Worker:
             metrics.store_memory_bytes.set(self._around.budget.bytes)
         metrics.over_limit.set(limits.fault is not None)
         metrics.asks_waiting.set(self.asks_waiting)
+        metrics.asks_oldest_s.set(0.0 if self._signals is None else self._signals.oldest_age_s)
         metrics.are_in(shard.phase for shard in self.shards.values())
         metrics.stop_at(shard.unreadable for shard in self.shards.values())
 

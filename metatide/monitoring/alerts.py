@@ -195,10 +195,10 @@ ALERTS: Final = (
     ),
     Alert(
         "StaysCold",
-        "min_over_time(metatide_asks_waiting[30m]) > 0",
+        "metatide_asks_oldest_seconds > 1800",
         "1m",
         "warning",
-        "{{ $value }} loads that {{ $labels.instance }} requested don't arrive",
+        "{{ $labels.instance }} has waited for a load for {{ $value | humanizeDuration }}",
     ),
     Alert(
         "DatabaseFails",

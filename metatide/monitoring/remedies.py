@@ -90,8 +90,9 @@ SECTIONS: Final = (
             "`worker.session_timeout_s`, or give them CPU.",
             "metatide_asks": "Rising fast: something makes tables cold again and again: see "
             "`metatide_connect_faults` and `metatide status --content`.",
-            "metatide_asks_waiting": "Above 0 for long: nobody loads. See that a connector runs, "
-            "and `metatide_loads_faults`.",
+            "metatide_asks_waiting": "As the age of the oldest of them.",
+            "metatide_asks_oldest_seconds": "Above half an hour: nobody loads. See that a "
+            "connector runs, and `metatide_loads_faults`.",
             "metatide_image_made_seconds": "Old: the store of images can't be written, or the "
             "shard isn't live; the worker's log says which.",
         },

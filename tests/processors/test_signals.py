@@ -102,6 +102,10 @@ class Asking:
         return self._signals.waiting
 
     @property
+    def oldest_age_s(self) -> float:
+        return self._signals.oldest_age_s
+
+    @property
     def _count(self) -> int:
         return int(self.metrics.registry.get_sample_value("metatide_asks_total") or 0)
 
@@ -196,6 +200,17 @@ def test_a_new_reason_does_not_wait(asking: Asking) -> None:
     asking.fold(Reset(1, 3))
     asking.fold(Change(1, 3, 4, (CreateTable(IMAGE),)), Change(1, 4, 5, (Undecodable(TABLE),)))
     assert [asking.sent(), asking.sent()] == [1, 0]
+
+
+def test_a_request_is_as_old_as_its_last_reason(asking: Asking) -> None:
+    assert asking.oldest_age_s == 0
+    asking.fold(Change(0, 7, 8))
+    asking.now_s += 10
+    asking.miss(1)
+    asking.now_s += 5
+    assert asking.oldest_age_s == 15
+    asking.fold(Change(0, 9, 10))
+    assert asking.oldest_age_s == 5
 
 
 def test_after_a_reset_a_table_is_asked_for_when_it_is_read(asking: Asking) -> None:

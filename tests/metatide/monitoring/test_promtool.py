@@ -129,8 +129,8 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
         {f"metatide_loads_vain_total{{{CONNECTOR}}}": "0x20 1x10 2x30"},
     ),
     "StaysCold": (
-        {f"metatide_asks_waiting{{{WORKER}}}": "3x60"},
-        {f"metatide_asks_waiting{{{WORKER}}}": "3x10 0 3x10 0 3x10 0 3x25"},
+        {f"metatide_asks_oldest_seconds{{{WORKER}}}": "0+60x60"},
+        {f"metatide_asks_oldest_seconds{{{WORKER}}}": "0+60x29 1x30"},
     ),
     "DatabaseFails": (
         {
