@@ -12,6 +12,24 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 _RECORDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
+class ImageMetrics:
+    """The age of images, of those that a worker makes or that `metatide serve` reads."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.every_s = Gauge(
+            "metatide_image_every_seconds",
+            "How often an image of each shard is to be made (images.every_s); 0 if none is.",
+            registry=registry,
+        )
+        self.made_s = Gauge(
+            "metatide_image_made_seconds",
+            "When the last image of a shard was made, as Unix time; while none is known, when the "
+            "shard came here.",
+            ["shard"],
+            registry=registry,
+        )
+
+
 class Metrics:
     """The metrics of one worker, in a registry of its own."""
 
@@ -53,11 +71,7 @@ class Metrics:
         self.lag_records = gauge(
             "metatide_lag_records", "Records that a shard has yet to fold.", "shard"
         )
-        self.image_made_s = gauge(
-            "metatide_image_made_seconds",
-            "When the last image of a shard was made, as Unix time.",
-            "shard",
-        )
+        self.images = ImageMetrics(self.registry)
         shards = gauge("metatide_shards", "Shards of this worker, by what they are doing.", "phase")
         self._shards = {phase: shards.labels(phase) for phase in Phase}
         self._unreadable = gauge(
@@ -83,7 +97,7 @@ class Metrics:
 
     def forget(self, shard: int) -> None:
         """Drops the figures of a shard that has moved away: old ones would raise alerts."""
-        for figure in (self.lag_records, self.image_made_s):
+        for figure in (self.lag_records, self.images.made_s):
             figure.remove(shard)
 
     def are_in(self, phases: Iterable[Phase]) -> None:

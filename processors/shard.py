@@ -110,6 +110,7 @@ class Shard:
         self.lag_s = 0.0
         """The seconds until the oldest record of the last live batch became readable."""
         self.image_made_s: float | None = None
+        """When the last image was made, of those that were made or restored here."""
         self._around = around
         self._store: Store | None = None
         self._lifecycle = asyncio.Lock()
@@ -288,6 +289,7 @@ class Shard:
             return
         if restored is not None:
             directory.swap_in(self.number)
+            self.image_made_s = restored.made_s
             log.info(
                 "an image was restored",
                 shard=self.number,
@@ -302,6 +304,8 @@ class Shard:
         if images is not None and not path.exists():
             self.phase = Phase.RESTORING
             await self._restore_in_bulk(images)
+            if self.image_made_s is not None:
+                around.metrics.images.made_s.labels(self.number).set(self.image_made_s)
         self.phase, self._has_orders = Phase.OPENING, False
         self._store = await asyncio.to_thread(
             Store,

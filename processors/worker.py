@@ -76,6 +76,8 @@ class Worker:
         self.settings = settings
         self.tracing = tracing
         self.metrics = Metrics()
+        if settings.images_url is not None:
+            self.metrics.images.every_s.set(settings.images_every_s)
         self.shards: dict[int, Shard] = {}
         self.topic: Topic | None = None
         self.lacked_topic = False
@@ -237,6 +239,8 @@ class Worker:
         for number in gained:
             assert self._around is not None
             shard = self.shards[number] = Shard(number, self._around)
+            if self.settings.images_url is not None:
+                self.metrics.images.made_s.labels(number).set(time.time())
             task = self._tasks[number] = asyncio.create_task(self._run(number, shard))
             self._unended.add(task)
             task.add_done_callback(self._unended.discard)
@@ -321,7 +325,7 @@ class Worker:
         manifest = await shard.make_image()
         await asyncio.to_thread(around.images.prune, shard_identity(around.topic, number), keep)
         if manifest is not None and self.shards.get(number) is shard:
-            self.metrics.image_made_s.labels(number).set(manifest.made_s)
+            self.metrics.images.made_s.labels(number).set(manifest.made_s)
             event_id = manifest.position.applied
             log.info("an image was made", shard=number, event_id=event_id, image=manifest.name)
         return manifest

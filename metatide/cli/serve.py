@@ -113,6 +113,7 @@ async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> 
     imaged = ImagedShards(
         topic, Images(config.images.url, budget), directory.path / "images", budget
     )
+    imaged.metrics.every_s.set(config.images.every_s)
     signals = Signals(topic, imaged.snapshot, Metrics())
     settings = await asyncio.to_thread(read_settings, config, primary)
     # Images may be of an earlier epoch for as long as nobody makes newer ones.
@@ -123,7 +124,7 @@ async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> 
         backend,
         settings,
         checks=[_there(imaged)],
-        more_metrics=[primary.fallback.metrics.registry, process_metrics()],
+        more_metrics=[primary.fallback.metrics.registry, process_metrics(), imaged.registry],
     )
     port = config.http.port or free_port()
     server = ReadServer(app, config.http.host, port, tls(config))

@@ -52,6 +52,13 @@ def _hits() -> str:
     return _rate(10, *(f'{each}{{source="cache"}}' for each in _ANSWERS))
 
 
+def _old_images(job: str) -> str:
+    return (
+        f'time() - metatide_image_made_seconds{{job="{job}"}}'
+        " > ignoring (shard) group_left () 3 * metatide_image_every_seconds"
+    )
+
+
 def _limit(level: str) -> str:
     """The configured age, as workers export it."""
     return f'scalar(max(metatide_age_limit_seconds{{level="{level}"}}))'
@@ -104,10 +111,19 @@ ALERTS: Final = (
     ),
     Alert(
         "ImagesOld",
-        "time() - metatide_image_made_seconds > 6 * 3600",
+        _old_images("worker"),
         "10m",
         "warning",
-        "the last image of shard {{ $labels.shard }} is older than six hours",
+        "the last image of shard {{ $labels.shard }} is {{ $value | humanizeDuration }} old",
+    ),
+    Alert("ServeDown", 'up{job="serve"} == 0', "2m", "warning", "{{ $labels.instance }} is down"),
+    Alert(
+        "ServedImagesOld",
+        _old_images("serve"),
+        "10m",
+        "warning",
+        "{{ $labels.instance }} answers from an image of shard {{ $labels.shard }} that is "
+        "{{ $value | humanizeDuration }} old",
     ),
     Alert(
         "ConnectorDown",

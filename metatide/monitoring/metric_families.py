@@ -82,7 +82,7 @@ def _of_worker() -> Iterator[Collector]:
     worker.are_in(Phase)
     worker.stop_at([UnreadableRecordError(0, 0, RecordFormatError(""))])
     worker.lag_records.labels(0)
-    worker.image_made_s.labels(0)
+    worker.images.made_s.labels(0)
     yield worker.registry
     health = judge((), Missing(1, 1, 1.0), Thresholds(), unheard_s=0.0)
     yield HealthMetrics(lambda: health, lambda: 0.0)

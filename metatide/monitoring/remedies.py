@@ -93,8 +93,9 @@ SECTIONS: Final = (
             "metatide_asks_waiting": "As the age of the oldest of them.",
             "metatide_asks_oldest_seconds": "Above half an hour: nobody loads. See that a "
             "connector runs, and `metatide_loads_faults`.",
-            "metatide_image_made_seconds": "Old: the store of images can't be written, or the "
-            "shard isn't live; the worker's log says which.",
+            "metatide_image_made_seconds": "Old: see MetatideImagesOld and "
+            "MetatideServedImagesOld in docs/operate.md.",
+            "metatide_image_every_seconds": "`images.every_s`, for the alerts.",
         },
     ),
     Section(

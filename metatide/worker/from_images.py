@@ -2,13 +2,16 @@
 
 import asyncio
 import shutil
+import time
 from pathlib import Path
 from weakref import WeakSet
 
 import structlog
+from prometheus_client import CollectorRegistry
 
 from hive.errors import MetatideError
 from processors.lost_records import has_records_of
+from processors.metrics import ImageMetrics
 from processors.waiters import Waiters
 from state.image import Images, Manifest
 from state.store import Commits, MemoryBudget, Position, ReadOnlyStore, StoreSnapshot
@@ -76,6 +79,10 @@ class ImagedShards:
         self._images = images
         self._folder = folder
         self._budget = budget
+        self.registry = CollectorRegistry()
+        self.metrics = ImageMetrics(self.registry)
+        for number in range(topic.shards):
+            self.metrics.made_s.labels(number).set(time.time())
         shutil.rmtree(folder, ignore_errors=True)
 
     @property
@@ -136,7 +143,9 @@ class ImagedShards:
         path = self._folder / str(number) / manifest.name.removesuffix(".json")
         shutil.rmtree(path, ignore_errors=True)
         self._images.restore(manifest, path)
-        return ReadOnlyStore(path, manifest.identity, families=SHARD_FAMILIES, budget=self._budget)
+        store = ReadOnlyStore(path, manifest.identity, families=SHARD_FAMILIES, budget=self._budget)
+        self.metrics.made_s.labels(number).set(manifest.made_s)
+        return store
 
 
 def _delete(store: ReadOnlyStore) -> None:

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.promtool
 PROMETHEUS = ROOT / "compose" / "prometheus"
 CONNECTOR = 'job="connector",instance="connector:8080"'
 WORKER = 'job="worker",instance="worker-1:8080"'
+SERVE = 'job="serve",instance="serve:8080"'
 OTHER = 'job="worker",instance="worker-2:8080"'
 HOUR = 60
 ANSWERED = f'metatide_thrift_answers_total{{{WORKER},method="get_table"'
@@ -65,10 +66,20 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
         {f"metatide_disk_free_bytes{{{WORKER}}}": "100000000000-600000000x100"},
         {f"metatide_disk_free_bytes{{{WORKER}}}": "100000000000-1000000x100"},
     ),
-    "ImagesOld": (
-        {f'metatide_image_made_seconds{{{WORKER},shard="0"}}': "0x420"},
-        {f'metatide_image_made_seconds{{{WORKER},shard="0"}}': "0+60x420"},
-    ),
+    **{
+        name: (
+            {
+                f"metatide_image_every_seconds{{{who}}}": "1200x90",
+                f'metatide_image_made_seconds{{{who},shard="0"}}': "0x90",
+            },
+            {
+                f"metatide_image_every_seconds{{{who}}}": "1500x90",
+                f'metatide_image_made_seconds{{{who},shard="0"}}': "0x90",
+            },
+        )
+        for name, who in (("ImagesOld", WORKER), ("ServedImagesOld", SERVE))
+    },
+    "ServeDown": ({f"up{{{SERVE}}}": "0x60"}, {f"up{{{SERVE}}}": "1x60"}),
     "ConnectorDown": (
         {f"up{{{CONNECTOR}}}": "0x60"},
         {f"up{{{CONNECTOR}}}": "0x60", 'up{job="connector",instance="other:8080"}': "1x60"},
@@ -256,7 +267,7 @@ CASES: dict[str, tuple[str, int, bool, Series]] = {
     ),
     "what was found over an hour ago": ("LogLost", 71, False, {GAP: AT_START}),
 }
-ENDS = {"ImagesOld": 7 * HOUR, "DiskFills": 100, "Paused": 89}
+ENDS = {"ImagesOld": 72, "ServedImagesOld": 72, "DiskFills": 100, "Paused": 89}
 """After how many minutes is looked, where an hour is too short."""
 
 

@@ -61,8 +61,11 @@ async def test_who_reads_an_image_finishes_when_a_newer_one_comes(
     imaged = ImagedShards(imaging.topic, imaging.images, tmp_path / "served", BUDGET)
     await imaged.refresh()
     assert imaged.missing == [0]
+    began_s = image_made_s(imaged)
     imaging.image(100)
     await imaged.refresh()
+    [manifest] = imaging.images.of(shard_identity(imaging.topic, 0))
+    assert began_s < image_made_s(imaged) == manifest.made_s
     shard = imaged.shards[0]
     before = imaged.snapshot(0)
     assert before is not None
@@ -81,6 +84,11 @@ async def test_who_reads_an_image_finishes_when_a_newer_one_comes(
     assert not await shard.complete_up_to(0, shard.position.applied + 1, 0.01)
     imaged.close()
     assert not list((tmp_path / "served" / "0").iterdir())
+
+
+def image_made_s(imaged: ImagedShards) -> float:
+    name, shard = "metatide_image_made_seconds", {"shard": "0"}
+    return imaged.registry.get_sample_value(name, shard) or 0.0
 
 
 async def test_an_image_that_is_no_good_leaves_the_one_before(
@@ -135,6 +143,9 @@ def test_no_request_is_dropped_while_it_moves_on(
     try:
         with client:
             until(lambda: answers(client, process))
+            page = client.get("/metrics").text
+            assert "metatide_image_every_seconds 3600.0" in page
+            assert 'metatide_image_made_seconds{shard="0"}' in page
             path = f"/v1/databases/{a_database(imaging.records[:100])}"
             for upto in range(200, 1000, 200):
                 imaging.image(upto)

@@ -1,7 +1,9 @@
 """Workers that make images and begin from them; `metatide image` and `metatide status`."""
 
 import json
+import re
 import shutil
+import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -88,7 +90,12 @@ def test_live_replayed_and_restored_are_the_same(topic: Topic, tmp_path: Path) -
     for shard in range(SHARDS):
         delete_before(topic, shard, 250)
     with workers(second):
-        second.until_at(ends)
+        restored = second.until_at(ends)
+        assert all(shard["image_age_s"] > restored["up_s"] for shard in restored["shards"])
+        metrics = second.get("/metrics")
+        assert metrics is not None
+        [made] = re.findall(r'^metatide_image_made_seconds\{shard="0"\} (\S+)', metrics.text, re.M)
+        assert float(made) < time.time() - restored["up_s"]
         assert second.end() == 0
     whole = new_topic(topic.servers, SHARDS)
     write(whole, records, 0, None)

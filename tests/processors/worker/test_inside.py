@@ -377,6 +377,9 @@ async def test_storage_of_images_that_does_not_answer_ends_nothing(
     await asyncio.to_thread(write, topic, CREATED, put(2))
     async with working(topic, tmp_path, images_url=URL, images_every_s=0.1) as worker:
         assert worker.shards[0].position.offset == 2
+        value = worker.metrics.registry.get_sample_value
+        assert value("metatide_image_every_seconds") == 0.1
+        assert value("metatide_image_made_seconds", {"shard": "0"}), "since when none was made"
         await until(lambda: len(attempts) >= 3)
         assert worker.ready
         with pytest.raises(ImageError, match="nothing answers"):
