@@ -283,10 +283,10 @@ ALERTS: Final = (
     ),
     Alert(
         "AuditsFail",
-        "increase(metatide_audit_faults_total[1h]) > 3",
+        "time() - metatide_audit_finished_seconds > 3 * (metatide_audit_every_seconds > 0)",
         "10m",
         "warning",
-        "audits of {{ $labels.instance }} fail",
+        "no audit of {{ $labels.instance }} has succeeded for {{ $value | humanizeDuration }}",
     ),
 )
 

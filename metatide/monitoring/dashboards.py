@@ -54,6 +54,7 @@ def _of(family: Family, remedy: str) -> Panel:
 _MOMENTS: Final = frozenset(
     (
         "metatide_audit_disagreed_seconds",
+        "metatide_audit_finished_seconds",
         "metatide_connect_failed_seconds",
         "metatide_connect_looked_seconds",
         "metatide_image_made_seconds",

@@ -176,6 +176,8 @@ SECTIONS: Final = (
             "metatide_audit_disagreed_seconds": "As `metatide_audit_disagreements`.",
             "metatide_audit_left_out": "As the same reason of an answer.",
             "metatide_audit_faults": "Mostly the database was away; the worker's log says why.",
+            "metatide_audit_finished_seconds": "Old: see MetatideAuditsFail in docs/operate.md.",
+            "metatide_audit_every_seconds": "`audit.every_s`, for the alert.",
         },
     ),
 )

@@ -31,10 +31,13 @@ class Rounds:
         """Audits until it is cancelled. The first round begins after a random delay, so that
         workers don't audit all at once.
         """
+        self.metrics.every_s.set(self._every_s)
+        self.metrics.finished_s.set(time.time())
         await asyncio.sleep(random.uniform(0, self._every_s))
         while True:
             try:
                 await self.round()
+                self.metrics.finished_s.set(time.time())
             except MetatideError as error:
                 self.metrics.faults.inc()
                 log.warning("an audit failed", why=str(error))

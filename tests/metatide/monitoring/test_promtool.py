@@ -203,8 +203,16 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
         {f"metatide_audit_disagreed_seconds{{{WORKER}}}": "0x60"},
     ),
     "AuditsFail": (
-        {f"metatide_audit_faults_total{{{WORKER}}}": "0+1x60"},
-        {f"metatide_audit_faults_total{{{WORKER}}}": "0x30 1x30"},
+        {
+            f"metatide_audit_every_seconds{{{WORKER}}}": "900x60",
+            f"metatide_audit_finished_seconds{{{WORKER}}}": "0x60",
+        },
+        {
+            f"metatide_audit_every_seconds{{{WORKER}}}": "1500x60",
+            f"metatide_audit_finished_seconds{{{WORKER}}}": "0x60",
+            f"metatide_audit_every_seconds{{{OTHER}}}": "0x60",
+            f"metatide_audit_finished_seconds{{{OTHER}}}": "0x60",
+        },
     ),
 }
 GAP = f'metatide_connect_failed_seconds{{{CONNECTOR},kind="gap"}}'

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import httpx
 import msgspec
@@ -12,6 +13,7 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
 
+from hive.errors import SourceError
 from hive.names import DEFAULT_CATALOG, TableName, set_default_catalog
 from hive.thrift.binary import replaced
 from hive.thrift.structs import TABLE
@@ -223,6 +225,30 @@ async def test_a_round_that_fails_unexpectedly_is_not_the_last(
         auditor.close()
         await primary.close()
     assert samples(generate_latest(rounds.metrics.registry))["metatide_audit_faults_total"] == 1
+
+
+async def test_it_is_known_when_a_round_last_succeeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds, ended = Rounds(cast("Auditor", None), 0, 1_000), asyncio.Event()
+    finished_s: list[float] = []
+
+    async def succeed_once() -> None:
+        figures = samples(generate_latest(rounds.metrics.registry))
+        finished_s.append(figures["metatide_audit_finished_seconds"])
+        match len(finished_s):
+            case 2:
+                raise SourceError("the database is away")
+            case 3:
+                ended.set()
+                await asyncio.sleep(60)
+
+    monkeypatch.setattr(rounds, "round", succeed_once)
+    running = asyncio.create_task(rounds.run())
+    async with asyncio.timeout(30):
+        await ended.wait()
+    running.cancel()
+    await asyncio.wait([running])
+    began_s, first_s, second_s = finished_s
+    assert 0 < began_s < first_s == second_s
 
 
 def samples(page: bytes) -> dict[str, float]:
