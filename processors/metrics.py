@@ -33,7 +33,8 @@ class ImageMetrics:
 class Metrics:
     """The metrics of one worker, in a registry of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, group: str = "") -> None:
+        """`group` is the worker's: each has all shards."""
         self.registry = CollectorRegistry()
 
         def histogram(name: str, doc: str, buckets: tuple[float, ...] = _SECONDS) -> Histogram:
@@ -72,8 +73,10 @@ class Metrics:
             "metatide_lag_records", "Records that a shard has yet to fold.", "shard"
         )
         self.images = ImageMetrics(self.registry)
-        shards = gauge("metatide_shards", "Shards of this worker, by what they are doing.", "phase")
-        self._shards = {phase: shards.labels(phase) for phase in Phase}
+        shards = gauge(
+            "metatide_shards", "Shards of this worker, by what they are doing.", "group", "phase"
+        )
+        self._shards = {phase: shards.labels(group, phase) for phase in Phase}
         self._unreadable = gauge(
             "metatide_unreadable_record",
             "1 for each record that can't be read and stops its shard.",
@@ -82,8 +85,8 @@ class Metrics:
             "reason",
         )
         self.topic_shards = gauge(
-            "metatide_topic_shards", "Shards that the topic has, whoever holds them."
-        )
+            "metatide_topic_shards", "Shards that the topic has, whoever holds them.", "group"
+        ).labels(group)
         self.over_limit = gauge(
             "metatide_over_limit", "1 while the worker has no room, and so folds nothing."
         )

@@ -75,7 +75,7 @@ class Worker:
     def __init__(self, settings: WorkerSettings, tracing: "Tracing | None" = None) -> None:
         self.settings = settings
         self.tracing = tracing
-        self.metrics = Metrics()
+        self.metrics = Metrics(settings.group)
         if settings.images_url is not None:
             self.metrics.images.every_s.set(settings.images_every_s)
         self.shards: dict[int, Shard] = {}

@@ -28,6 +28,10 @@ class Alert(NamedTuple):
     summary: str
 
 
+def _none_up(job: str) -> str:
+    return f'sum(up{{job="{job}"}}) == 0 or absent(up{{job="{job}"}})'
+
+
 def _in_the_last_hour(moment: str) -> str:
     """A counter can't tell it: what was counted before the first scrape is no increase. And an
     ended process still counts by what it exported."""
@@ -67,11 +71,18 @@ def _limit(level: str) -> str:
 ALERTS: Final = (
     Alert("WorkerDown", 'up{job="worker"} == 0', "2m", "warning", "{{ $labels.instance }} is down"),
     Alert(
+        "WorkersDown",
+        _none_up("worker"),
+        "2m",
+        "critical",
+        "no worker runs: clients get no answers",
+    ),
+    Alert(
         "ShardWithoutOwner",
-        "sum(metatide_shards) < max(metatide_topic_shards)",
+        "sum by (group) (metatide_shards) < max by (group) (metatide_topic_shards)",
         "2m",
         "warning",
-        "{{ $value }} shards are held by any worker, which isn't all",
+        "{{ $value }} shards are held by any worker of {{ $labels.group }}, which isn't all",
     ),
     Alert(
         "ShardNotReady",
@@ -127,7 +138,7 @@ ALERTS: Final = (
     ),
     Alert(
         "ConnectorDown",
-        'sum(up{job="connector"}) == 0 or absent(up{job="connector"})',
+        _none_up("connector"),
         "2m",
         "critical",
         "no connector runs: the cache gets no new events",

@@ -112,7 +112,12 @@ OVERVIEW: Final = (
             Panel("Connectors", [Query(f'sum(up{{job="{CONNECTOR}"}})')], kind="stat", width=4),
             Panel(
                 "Shards that aren't live",
-                [Query('max(metatide_topic_shards) - sum(metatide_shards{phase="live"})')],
+                [
+                    Query(
+                        "sum(max by (group) (metatide_topic_shards)"
+                        ' - sum by (group) (metatide_shards{phase="live"}))'
+                    )
+                ],
                 kind="stat",
                 width=4,
                 steps=_RED,

@@ -75,8 +75,8 @@ SECTIONS: Final = (
             "see the lag.",
             "metatide_unreadable_record": "1: nobody but an operator lets its shard go on: see "
             "MetatideRecordUnreadable in docs/operate.md.",
-            "metatide_topic_shards": "More than the sum of `metatide_shards`: a shard has no "
-            "owner. Start a worker.",
+            "metatide_topic_shards": "More than the sum of the group's `metatide_shards`: a "
+            "shard has no owner. Start a worker.",
             "metatide_lag_records": "Growing: the worker lacks CPU or disk, or it catches up. "
             "Reads that need more go to the database meanwhile. Add workers.",
             "metatide_lag_seconds": "High while `metatide_lag_records` is low: the brokers are "

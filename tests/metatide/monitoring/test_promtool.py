@@ -32,15 +32,21 @@ LIMITS: Series = {
 # What makes each of them fire, and what is as it should be; one value a minute.
 EXAMPLES: dict[str, tuple[Series, Series]] = {
     "WorkerDown": ({f"up{{{WORKER}}}": "0x60"}, {f"up{{{WORKER}}}": "1x60"}),
+    "WorkersDown": (
+        {f"up{{{WORKER}}}": "1x9 stale", f"up{{{CONNECTOR}}}": "1x60"},
+        {f"up{{{WORKER}}}": "0x60", f"up{{{OTHER}}}": "1x60"},
+    ),
     "ShardWithoutOwner": (
         {
-            f'metatide_shards{{{WORKER},phase="live"}}': "15x60",
-            f"metatide_topic_shards{{{WORKER}}}": "16x60",
+            f'metatide_shards{{{WORKER},group="old",phase="live"}}': "15x60",
+            f'metatide_topic_shards{{{WORKER},group="old"}}': "16x60",
+            f'metatide_shards{{{OTHER},group="new",phase="live"}}': "16x60",
+            f'metatide_topic_shards{{{OTHER},group="new"}}': "16x60",
         },
         {
-            f'metatide_shards{{{WORKER},phase="live"}}': "10x60",
-            f'metatide_shards{{{WORKER},phase="failed"}}': "6x60",
-            f"metatide_topic_shards{{{WORKER}}}": "16x60",
+            f'metatide_shards{{{WORKER},group="new",phase="live"}}': "10x60",
+            f'metatide_shards{{{OTHER},group="new",phase="failed"}}': "6x60",
+            f'metatide_topic_shards{{{WORKER},group="new"}}': "16x60",
         },
     ),
     "ShardNotReady": (
