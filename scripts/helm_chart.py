@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+import yaml
 
 from metatide.config import KEYS, Key
 from metatide.config.properties import Properties
@@ -20,6 +21,7 @@ from metatide.config.values import (
     ThriftUrls,
     UserDn,
 )
+from metatide.monitoring.alerts import rules
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 CHART: Final = ROOT / "deploy" / "helm" / "metatide"
@@ -59,11 +61,17 @@ _PATTERNS: Final[Mapping[object, str]] = {
 }
 
 
-def generated(monitoring: Mapping[Path, str]) -> Mapping[Path, str]:
-    """The files of the chart that are written, with copies of what monitoring reads."""
+_OF_THE_RELEASE: Final = ('namespace="NAMESPACE"', 'service=~"FULLNAME-(connector|worker|serve)"')
+"""What the Prometheus operator says of the series of a release, whose names the template sets."""
+
+
+def generated(boards: Mapping[Path, str]) -> Mapping[Path, str]:
+    """The files of the chart that are written, with copies of the dashboards."""
     return {
         SCHEMA: _schema(),
-        **{CHART / "files" / path.name: text for path, text in monitoring.items()},
+        CHART / "files" / "rules.yml": "# Written by `make docs`.\n"
+        + yaml.safe_dump(rules(*_OF_THE_RELEASE), sort_keys=False, width=100),
+        **{CHART / "files" / path.name: text for path, text in boards.items()},
     }
 
 

@@ -1,10 +1,12 @@
 """Alerts; each has a chapter of its name in docs/operate.md."""
 
-from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 RUNBOOK: Final = "docs/operate.md"
 AT_ONCE: Final = "0s"
+_SERIES: Final = re.compile(r"\b(up\b|metatide_\w+)(?:\{([^}]*)\})?")
 _ANSWERS: Final = ("metatide_answers_total", "metatide_thrift_answers_total")
 _RELAYED: Final = "metatide_thrift_relayed_total"
 _MISSED: Final = f'{_RELAYED}{{reason!~"not_cached|relay_reads|shadow"}}'
@@ -14,11 +16,16 @@ _REFUSED: Final = "metatide_refused_requests_total"
 _FAULTS: Final = 'metatide_thrift_refused_total{reason=~"upstream|connections|failed"}'
 """Connections and calls over Thrift that end by no fault of the client."""
 
+Part = Literal["connector", "worker", "serve", "reads"]
+PARTS: Final[tuple[Part, ...]] = get_args(Part)
+
 
 class Alert(NamedTuple):
     """One alert rule."""
 
     name: str
+    part: Part
+    """Whose metrics it looks at; reads are answered by workers and by `metatide serve`."""
     expr: str
     lasts: str
     """How long the condition must hold."""
@@ -69,9 +76,17 @@ def _limit(level: str) -> str:
 
 
 ALERTS: Final = (
-    Alert("WorkerDown", 'up{job="worker"} == 0', "2m", "warning", "{{ $labels.instance }} is down"),
+    Alert(
+        "WorkerDown",
+        "worker",
+        'up{job="worker"} == 0',
+        "2m",
+        "warning",
+        "{{ $labels.instance }} is down",
+    ),
     Alert(
         "WorkersDown",
+        "worker",
         _none_up("worker"),
         "2m",
         "critical",
@@ -79,6 +94,7 @@ ALERTS: Final = (
     ),
     Alert(
         "ShardWithoutOwner",
+        "worker",
         "sum by (group) (metatide_shards) < max by (group) (metatide_topic_shards)",
         "2m",
         "warning",
@@ -86,6 +102,7 @@ ALERTS: Final = (
     ),
     Alert(
         "ShardNotReady",
+        "worker",
         'sum by (instance, phase) (metatide_shards{phase!="live"}) > 0',
         "10m",
         "warning",
@@ -93,6 +110,7 @@ ALERTS: Final = (
     ),
     Alert(
         "RecordUnreadable",
+        "worker",
         "metatide_unreadable_record == 1",
         "1m",
         "warning",
@@ -101,6 +119,7 @@ ALERTS: Final = (
     ),
     Alert(
         "ShardLag",
+        "worker",
         "max by (instance, shard) (metatide_lag_records) > 10000",
         "5m",
         "warning",
@@ -108,6 +127,7 @@ ALERTS: Final = (
     ),
     Alert(
         "LimitReached",
+        "worker",
         "metatide_over_limit == 1",
         "1m",
         "warning",
@@ -115,6 +135,7 @@ ALERTS: Final = (
     ),
     Alert(
         "DiskFills",
+        "worker",
         "predict_linear(metatide_disk_free_bytes[1h], 4 * 3600) < 0",
         "30m",
         "warning",
@@ -122,14 +143,23 @@ ALERTS: Final = (
     ),
     Alert(
         "ImagesOld",
+        "worker",
         _old_images("worker"),
         "10m",
         "warning",
         "the last image of shard {{ $labels.shard }} is {{ $value | humanizeDuration }} old",
     ),
-    Alert("ServeDown", 'up{job="serve"} == 0', "2m", "warning", "{{ $labels.instance }} is down"),
+    Alert(
+        "ServeDown",
+        "serve",
+        'up{job="serve"} == 0',
+        "2m",
+        "warning",
+        "{{ $labels.instance }} is down",
+    ),
     Alert(
         "ServedImagesOld",
+        "serve",
         _old_images("serve"),
         "10m",
         "warning",
@@ -138,6 +168,7 @@ ALERTS: Final = (
     ),
     Alert(
         "ConnectorDown",
+        "connector",
         _none_up("connector"),
         "2m",
         "critical",
@@ -145,6 +176,7 @@ ALERTS: Final = (
     ),
     Alert(
         "ConnectorsSilent",
+        "worker",
         f"min(metatide_connector_quiet_seconds) > {_limit('red')}",
         AT_ONCE,
         "critical",
@@ -152,6 +184,7 @@ ALERTS: Final = (
     ),
     Alert(
         "ConnectorSilent",
+        "worker",
         f"min by (connector) (metatide_connector_quiet_seconds) > {_limit('amber')}",
         AT_ONCE,
         "warning",
@@ -159,6 +192,7 @@ ALERTS: Final = (
     ),
     Alert(
         "EventsStuck",
+        "worker",
         f"max(metatide_missing_age_seconds) > {_limit('red')}",
         AT_ONCE,
         "critical",
@@ -166,6 +200,7 @@ ALERTS: Final = (
     ),
     Alert(
         "EventsLate",
+        "worker",
         f"max(metatide_missing_age_seconds) > {_limit('amber')}",
         AT_ONCE,
         "warning",
@@ -173,6 +208,7 @@ ALERTS: Final = (
     ),
     Alert(
         "LogLost",
+        "connector",
         _fault("gap"),
         AT_ONCE,
         "critical",
@@ -180,6 +216,7 @@ ALERTS: Final = (
     ),
     Alert(
         "OtherHistory",
+        "connector",
         _fault("history"),
         AT_ONCE,
         "critical",
@@ -187,6 +224,7 @@ ALERTS: Final = (
     ),
     Alert(
         "ListenerNotTransactional",
+        "connector",
         _fault("listener"),
         AT_ONCE,
         "critical",
@@ -194,6 +232,7 @@ ALERTS: Final = (
     ),
     Alert(
         "DeadLetters",
+        "connector",
         _fault("undecodable"),
         AT_ONCE,
         "warning",
@@ -201,6 +240,7 @@ ALERTS: Final = (
     ),
     Alert(
         "LoadsFail",
+        "connector",
         'sum by (kind) (increase(metatide_loads_faults_total{kind!="refused"}[10m])) > 3',
         "5m",
         "warning",
@@ -208,6 +248,7 @@ ALERTS: Final = (
     ),
     Alert(
         "LoadsGivenUp",
+        "connector",
         _in_the_last_hour('metatide_loads_failed_seconds{kind="refused"}'),
         AT_ONCE,
         "warning",
@@ -215,6 +256,7 @@ ALERTS: Final = (
     ),
     Alert(
         "LoadsInVain",
+        "connector",
         "sum(increase(metatide_loads_vain_total[1h])) > 3",
         AT_ONCE,
         "warning",
@@ -222,6 +264,7 @@ ALERTS: Final = (
     ),
     Alert(
         "StaysCold",
+        "worker",
         "metatide_asks_oldest_seconds > 1800",
         "1m",
         "warning",
@@ -229,6 +272,7 @@ ALERTS: Final = (
     ),
     Alert(
         "DatabaseFails",
+        "reads",
         'sum(rate(metatide_database_reads_total{result!="answered"}[5m]))'
         " / sum(rate(metatide_database_reads_total[5m])) > 0.05",
         "5m",
@@ -237,6 +281,7 @@ ALERTS: Final = (
     ),
     Alert(
         "MetastoresFail",
+        "worker",
         f"{_rate(5, _NO_METASTORE)} / {_rate(5, _NO_METASTORE, _RELAYED)} > 0.05",
         "5m",
         "critical",
@@ -244,6 +289,7 @@ ALERTS: Final = (
     ),
     Alert(
         "RequestsFail",
+        "reads",
         _rate(5, f'{_REFUSED}{{status=~"5.."}}', _FAULTS)
         + f" / {_rate(5, _REFUSED, _FAULTS, _RELAYED, *_ANSWERS)} > 0.01",
         "5m",
@@ -252,6 +298,7 @@ ALERTS: Final = (
     ),
     Alert(
         "FewHits",
+        "reads",
         f"({_hits()} or vector(0)) / {_rate(10, *_ANSWERS, _MISSED)} < 0.5",
         "30m",
         "info",
@@ -259,6 +306,7 @@ ALERTS: Final = (
     ),
     Alert(
         "Paused",
+        "reads",
         f"{_answers_for('paused')} > 0",
         "1h",
         "info",
@@ -266,6 +314,7 @@ ALERTS: Final = (
     ),
     Alert(
         "Rewound",
+        "reads",
         f"{_answers_for('rewound')} > 0",
         "10m",
         "warning",
@@ -273,6 +322,7 @@ ALERTS: Final = (
     ),
     Alert(
         "PartnerUnproved",
+        "worker",
         "sum by (instance) (increase(metatide_unproved_answers_total[10m])) > 0",
         "5m",
         "warning",
@@ -280,6 +330,7 @@ ALERTS: Final = (
     ),
     Alert(
         "ShadowDifferent",
+        "worker",
         'sum by (method) (metatide_thrift_shadowed_total{outcome="different"}) > 0',
         AT_ONCE,
         "warning",
@@ -287,6 +338,7 @@ ALERTS: Final = (
     ),
     Alert(
         "Disagreement",
+        "worker",
         _in_the_last_hour("metatide_audit_disagreed_seconds"),
         AT_ONCE,
         "critical",
@@ -294,6 +346,7 @@ ALERTS: Final = (
     ),
     Alert(
         "AuditsFail",
+        "worker",
         "time() - metatide_audit_finished_seconds > 3 * (metatide_audit_every_seconds > 0)",
         "10m",
         "warning",
@@ -302,16 +355,30 @@ ALERTS: Final = (
 )
 
 
-def rules() -> Mapping[str, Any]:
-    """The file of rules for Prometheus."""
-    return {"groups": [{"name": "metatide", "rules": [_rule(alert) for alert in ALERTS]}]}
+def rules(*matchers: str) -> Mapping[str, Any]:
+    """The file of rules for Prometheus, in a group for each part, so that those of what doesn't run
+    can be left out. They look only at series that match these, too.
+    """
+    return {
+        "groups": [
+            {
+                "name": f"metatide-{part}",
+                "rules": [_rule(alert, matchers) for alert in ALERTS if alert.part == part],
+            }
+            for part in PARTS
+        ]
+    }
 
 
-def _rule(alert: Alert) -> dict[str, Any]:
+def _rule(alert: Alert, matchers: Sequence[str]) -> dict[str, Any]:
     name = f"Metatide{alert.name}"
+
+    def narrowed(series: re.Match[str]) -> str:
+        return f"{series[1]}{{{','.join(filter(None, (series[2], *matchers)))}}}"
+
     return {
         "alert": name,
-        "expr": alert.expr,
+        "expr": _SERIES.sub(narrowed, alert.expr) if matchers else alert.expr,
         **({} if alert.lasts == AT_ONCE else {"for": alert.lasts}),
         "labels": {"severity": alert.severity},
         "annotations": {"summary": alert.summary, "runbook": f"{RUNBOOK}#{name.lower()}"},

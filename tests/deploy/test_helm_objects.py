@@ -17,7 +17,8 @@ from metatide.cli import root
 from metatide.monitoring.alerts import ALERTS
 from metatide.worker.application import _health_routes
 from query_api.http.app import _status_routes
-from tests.deploy.helm import EXAMPLES, ROOT, Object, rendered
+from tests.deploy.helm import EXAMPLES, NAMESPACE, ROOT, Object, rendered
+from tests.metatide.monitoring import promql
 from tests.support import local_http
 
 pytestmark = pytest.mark.helm
@@ -258,14 +259,40 @@ def test_monitoring_knows_the_jobs_of_the_alerts() -> None:
         jobs.add(service["metadata"]["labels"][monitor["spec"]["jobLabel"]])
         ports = {port["name"] for port in service["spec"]["ports"]}
         assert {endpoint["port"] for endpoint in monitor["spec"]["endpoints"]} <= ports
-    expected = {job for alert in ALERTS for job in re.findall(r'job="(\w+)"', alert.expr)}
-    assert expected <= jobs
-    [rule] = named(objects, "PrometheusRule").values()
-    [group] = rule["spec"]["groups"]
-    assert len(group["rules"]) == len(ALERTS)
+    rules = rules_of(objects)
+    assert jobs == {job for expr in rules.values() for job in re.findall(r'job="(\w+)"', expr)}
+    assert rules.keys() == {f"Metatide{alert.name}" for alert in ALERTS if alert.part != "serve"}
     boards = {name for each in named(objects, "ConfigMap").values() for name in each["data"]}
     dashboards = {path.name for path in (ROOT / "compose" / "grafana" / "dashboards").iterdir()}
     assert boards == dashboards | {"metatide.toml"}
+
+
+def rules_of(objects: Sequence[Object]) -> Mapping[str, str]:
+    """The expressions by the name of their alert."""
+    [rule] = named(objects, "PrometheusRule").values()
+    groups = rule["spec"]["groups"]
+    return {each["alert"]: each["expr"] for group in groups for each in group["rules"]}
+
+
+@pytest.mark.parametrize("values", EXAMPLES, ids=lambda path: path.stem)
+def test_alerts_look_at_what_the_release_runs_and_at_nothing_else(
+    values: Path, tmp_path: Path
+) -> None:
+    monitored = tmp_path / "monitored.yaml"
+    monitored.write_text("monitoring: {enabled: true}")
+    objects = rendered(values, monitored)
+    monitors = named(objects, "ServiceMonitor")
+    rules = rules_of(objects)
+    for expr in rules.values():
+        for selector in promql.named(expr).selectors:
+            labels = {label: (how, value) for label, how, value in selector.matchers}
+            assert labels["namespace"] == ("=", NAMESPACE)
+            how, services = labels["service"]
+            assert how == "=~"
+            assert all(re.fullmatch(services, name) for name in monitors)
+    parts = {name.rpartition("-")[2] for name in monitors}
+    parts |= {"reads"} if parts & {"worker", "serve"} else set()
+    assert rules.keys() == {f"Metatide{alert.name}" for alert in ALERTS if alert.part in parts}
 
 
 def test_the_chart_is_of_this_release() -> None:

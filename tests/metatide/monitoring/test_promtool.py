@@ -292,6 +292,7 @@ def promtool(*arguments: str | Path) -> None:
 
 def test_the_configuration_and_its_rules_are_sound() -> None:
     promtool("check", "config", PROMETHEUS / "prometheus.yml")
+    promtool("check", "rules", ROOT / "deploy" / "helm" / "metatide" / "files" / "rules.yml")
 
 
 def test_the_queries_of_panels_are_sound(tmp_path: Path) -> None:
