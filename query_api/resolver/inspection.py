@@ -49,8 +49,16 @@ class Inspection:
         judged = [self._judge(target) for target in read.targets]
         if judged and all(map(may_serve, judged)):
             further = read.further(CachedObjects(reader_of(judged)))
-            judged += [self._judge(target) for target in further]
+            judged += [self._judge_beside(judged[0], target) for target in further]
         return judged
+
+    def _judge_beside(self, first: Judgement, target: Target) -> Judgement:
+        """Judges a further target. Every shard knows each database, and that of the first target
+        knows it at the same moment: an answer about one table or list has one position.
+        """
+        if target.kind is not TargetKind.DATABASE:
+            return self._judge(target)
+        return self._judge_in(self._views.shard_of(first.by_list or first.target), target)
 
     def _judge(self, target: Target) -> Judgement:
         """Judges one target. A table that the shard knows nothing of doesn't exist if its
@@ -67,9 +75,12 @@ class Inspection:
         return judgement
 
     def _judge_alone(self, target: Target) -> Judgement:
+        return self._judge_in(self._views.shard_of(target), target)
+
+    def _judge_in(self, shard: int, target: Target) -> Judgement:
         reader = None
         try:
-            reader = self._reader(self._views.shard_of(target))
+            reader = self._reader(shard)
             if reader is None:
                 facts = Facts(Position(0, 0), Reason.NOT_OWNED)
             elif self._requirement.write_ids is None:

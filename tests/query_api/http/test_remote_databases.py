@@ -153,6 +153,28 @@ def test_a_missing_table_is_worth_a_load_of_the_databases() -> None:
     assert source.asked == [(databases_scope("hive"), 0)]
 
 
+@pytest.mark.parametrize("path", ["", "/orders"])
+def test_what_is_missing_has_the_position_that_shows_so(path: str) -> None:
+    names = (DatabaseName("hive", f"d{number}") for number in range(99))
+    db = next(db for db in names if home_shard(db, 2) == table_shard(db.table("orders"), 2) == 1)
+    known = load_databases(2, database_image(db))
+    table = CreateTable(table_image(db.table("orders"), managed=False))
+    source = MemoryShards(
+        MemoryShard(change(2, after=0), *known),
+        MemoryShard(
+            change(1, CreateNames(db)),
+            change(2, table),
+            *known,
+            change(3, DropTable(db.table("orders"))),
+        ),
+    )
+
+    [response] = get(source, f"/v1/databases/{db.db}/tables{path}?{ANY}")
+
+    assert (response.status_code, *grounds(response)) == (404 if path else 200, "cache", "fresh")
+    assert response.headers["metatide-position"] == "0:3"
+
+
 def test_who_does_not_hold_its_names_leaves_a_missing_table_to_the_database() -> None:
     name = next(
         name
