@@ -171,6 +171,7 @@ class WorkerThriftServer:
                 )
             if facts.open_txn_timeout_ms is not None:
                 self._methods.set_open_txn_timeout(facts.open_txn_timeout_ms)
+                self._primary.fallback.set_open_txn_timeout(facts.open_txn_timeout_ms)
 
     async def _find_collation(self) -> None:
         """Asks the database for its collation until it answers."""

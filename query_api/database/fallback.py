@@ -13,6 +13,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from hive.errors import InputError, NoSuchObjectError, SourceError, UnansweredError
 from hive.reader.driver_errors import driver_reason
 from hive.reader.snapshot import DatabaseSnapshot
+from hive.write_ids.snapshot import OPEN_TXN_TIMEOUT_MS
 from query_api.background_tasks import take_note
 from query_api.database.breaker import Breaker
 from query_api.database.metrics import Metrics, Result
@@ -57,6 +58,7 @@ class Fallback:
         self._unbegun: dict[Read[Any], _Unbegun] = {}
         self._breaker = Breaker()
         self._is_down = False
+        self._open_txn_timeout_ms = OPEN_TXN_TIMEOUT_MS
         self._waiting = 0
         self.reads = 0
         self.metrics = Metrics()
@@ -90,6 +92,12 @@ class Fallback:
                 # Those who come now would wait for reads that nobody waits for.
                 del self._unbegun[read]
                 unbegun.task.cancel()
+
+    def set_open_txn_timeout(self, timeout_ms: int) -> None:
+        """Sets how long a metastore takes an id without a row for an open transaction; the longest
+        time counts, of several metastores and Hive's default.
+        """
+        self._open_txn_timeout_ms = max(timeout_ms, self._open_txn_timeout_ms)
 
     def close(self) -> None:
         self._threads.shutdown(wait=True, cancel_futures=True)
@@ -153,7 +161,7 @@ class Fallback:
 
     def _read(self, read: Read[A], give: Callable[[DatabaseAnswer[A]], None]) -> None:
         with self._open() as snapshot:
-            objects = DatabaseObjects(snapshot)
+            objects = DatabaseObjects(snapshot, self._open_txn_timeout_ms)
             try:
                 give(DatabaseAnswer(read.answer(objects), objects.event))
             except NoSuchObjectError as missing:

@@ -17,7 +17,7 @@ from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
 from hive.reader.tables import Condition, named, read_tables, stream_names, stream_names_of
 from hive.reader.write_ids import read_txns, read_write_ids
 from hive.write_ids.lists import WriteIdList
-from hive.write_ids.snapshot import valid_write_ids
+from hive.write_ids.snapshot import OPEN_TXN_TIMEOUT_MS, valid_write_ids
 from query_api.objects import ColumnFigures, ConstraintColumns, Values
 from state.records.objects import ConstraintKind
 from state.shard_reader import NameLine
@@ -30,8 +30,11 @@ class DatabaseObjects:
     once.
     """
 
-    def __init__(self, snapshot: DatabaseSnapshot) -> None:
+    def __init__(
+        self, snapshot: DatabaseSnapshot, open_txn_timeout_ms: int = OPEN_TXN_TIMEOUT_MS
+    ) -> None:
         self.snapshot = snapshot
+        self._open_txn_timeout_ms = open_txn_timeout_ms
         self._tables: dict[TableName, StoredTable | None] = {}
 
     @property
@@ -156,7 +159,7 @@ class DatabaseObjects:
 
     def txns(self) -> WriteIdList:
         """The transactions that aren't committed, as a reader that begins now gets them."""
-        return read_txns(self.snapshot)
+        return read_txns(self.snapshot, self._open_txn_timeout_ms)
 
     def valid_write_ids(
         self, tables: Sequence[TableName], txns: WriteIdList

@@ -244,5 +244,5 @@ def _thin(row: NotificationRow, messages_after: int) -> ThinRow:
     )
 
 
-def objects_of(snapshot: Snapshot) -> ContentObjects:
+def objects_of(snapshot: Snapshot, _open_txn_timeout_ms: int) -> ContentObjects:
     return ContentObjects(snapshot.moment.content, snapshot.position)

@@ -1,19 +1,25 @@
 """What a worker's Thrift server learns of its metastores before it listens."""
 
 import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from prometheus_client import generate_latest
 
+from hive.schema import Version, create, metadata
 from metatide.config import Config
 from metatide.config.thrift import Thrift
 from metatide.config.upstream import Upstream
 from metatide.config.values import ThriftUrls
+from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
 from metatide.worker.thrift import WorkerThriftServer
 from query_api.backend import Backend
 from query_api.database import Primary
+from query_api.database.reads import GetWriteIds, Snapshots
 from query_api.http import Settings
 from query_api.requirement import Consistency, Defaults
 from tests.query_api.http.test_answers import warm
@@ -74,11 +80,53 @@ async def test_metastores_that_make_statistics_otherwise_answer_for_them(
         assert relayed == (what in are_left), what
 
 
+async def test_an_id_without_a_row_is_open_for_as_long_as_metastores_take_it_for_that(
+    new_database: Callable[[], str],
+) -> None:
+    url = new_database()
+    engine = make_engine(url)
+    create(engine, Version.V4_1)
+    two_seconds_ago = int(time.time() * 1000) - 2000
+    times = {"TXN_STARTED": two_seconds_ago, "TXN_LAST_HEARTBEAT": two_seconds_ago}
+    with engine.begin() as connection:
+        for txn, state in ((1, "c"), (3, "o")):
+            row = {"TXN_ID": txn, "TXN_STATE": state, "TXN_USER": "u", "TXN_HOST": "h"}
+            txns = metadata(Version.V4_1).tables["TXNS"]
+            connection.execute(txns.insert().values(**row, **times))
+    primary = Primary(url)
+    assert await open_txns(primary) == [3]
+    for timeout in ("30000ms", "0ms"):
+        async with serving({"metastore_txn_opentxn_timeout": timeout}, primary):
+            assert await open_txns(primary) == [2, 3]
+    await primary.close()
+
+
+async def open_txns(primary: Primary) -> list[int]:
+    """The open transactions for a reader over HTTP that begins now."""
+    snapshots = (await primary.answer(GetWriteIds(()))).value
+    assert isinstance(snapshots, Snapshots)
+    return [*snapshots.txns.open]
+
+
 async def page_after(of_metastore: dict[str, str], method: str, call: bytes) -> str:
     """A worker's metrics after a call, whose metastore tells these settings."""
+    primary = Primary(f"postgresql://nobody@{HOST}:{free_port()}/nothing")
+    async with serving(of_metastore, primary) as endpoint:
+        client = Client(*await asyncio.open_connection(HOST, endpoint.port))
+        assert await client.call(method, call) is not None
+        page = generate_latest(endpoint.server.metrics).decode()
+        await client.close()
+    await primary.close()
+    return page
+
+
+@asynccontextmanager
+async def serving(
+    of_metastore: dict[str, str], primary: Primary
+) -> AsyncIterator[WorkerThriftServer]:
+    """A worker's Thrift server whose metastore tells these settings."""
     metastore = Telling(**of_metastore)
     await metastore.start()
-    primary = Primary(f"postgresql://nobody@{HOST}:{free_port()}/nothing")
     url = ThriftUrls(f"thrift://{HOST}:{metastore.address[1]}")
     config = Config(thrift=Thrift(port=0), upstream=Upstream(url=url))
     shards: Any = warm()
@@ -86,12 +134,7 @@ async def page_after(of_metastore: dict[str, str], method: str, call: bytes) -> 
     settings = Settings(defaults=Defaults(Consistency.ANY))
     endpoint = WorkerThriftServer(config, shards, primary, backend, settings)
     await endpoint.start()
-    client = Client(*await asyncio.open_connection(HOST, endpoint.port))
-    assert await client.call(method, call) is not None
-    page = generate_latest(endpoint.server.metrics).decode()
-    await client.close()
+    yield endpoint
     await endpoint.close()
     await backend.close()
-    await primary.close()
     await metastore.stop()
-    return page
