@@ -27,7 +27,7 @@ class Reason(StrEnum):
     COLD = "cold"
     """The object isn't known, or became uncertain; a load was requested."""
     TABLE_ID = "table_id"
-    """The cached table is a different one with the same name."""
+    """The cached table is a different one with the same name, or has no write ids."""
     NO_LIST = "no_list"
     """The write-id check was requested without a list and an id to check."""
     SILENT_LOG = "silent_log"

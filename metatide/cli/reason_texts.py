@@ -38,7 +38,7 @@ REASONS: Final[Mapping[str, ReasonText]] = {
         "cold, see whether a connector runs (metatide doctor)",
     ),
     Reason.TABLE_ID: ReasonText(
-        "the table was dropped and created again, and the reader means another one",
+        "the table was dropped and created again, or has no write ids: the reader means another",
         "look the table up again",
     ),
     Reason.NO_LIST: ReasonText(

@@ -63,7 +63,7 @@ def _check_ids(facts: Facts, requirement: Requirement) -> Reason:
     requested = requirement.write_ids
     if requested is None:
         return Reason.NO_LIST if facts.managed else Reason.FRESH
-    if facts.table_id != requirement.table_id:
+    if not facts.managed or facts.table_id != requirement.table_id:
         return Reason.TABLE_ID
     if facts.write_ids is None:
         return Reason.COLD

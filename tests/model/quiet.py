@@ -132,7 +132,7 @@ def check_all_is_served(world: World) -> None:
         # Ids that began anew without an event are noticed at the next allocation. And Hive cuts
         # a list without committed ids short: an id that was given up lies beyond its end then.
         cut_short = ids.hwm < now.next_ids.get(name, 1) - 1
-        if not world.store.history.restarts and not cut_short:
+        if table.row.managed and not world.store.history.restarts and not cut_short:
             all_asked.append(ReadRequest(write_ids=ByWriteIds(ids, table.row.id)))
         for request in all_asked:
             for rule in (serving.table, serving.statistics):

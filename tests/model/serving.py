@@ -132,7 +132,7 @@ def _writes(reader: ShardReader, name: TableName, request: ReadRequest) -> Refus
         return None
     requested, table_id, accept_newer = request.write_ids
     state, write_ids = reader.state(name), reader.write_ids(name)
-    if state is None or table_id <= 0 or state.id != table_id:
+    if state is None or not state.managed or table_id <= 0 or state.id != table_id:
         return Refusal.OTHER_TABLE
     cached = write_ids.snapshot()
     if cached is None:

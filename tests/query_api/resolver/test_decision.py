@@ -89,6 +89,13 @@ def test_without_a_list_only_tables_without_write_ids_are_served() -> None:
     assert decide(Facts(REACHED), need, None).reason is Reason.FRESH
 
 
+def test_with_a_list_no_table_without_write_ids_is_served() -> None:
+    none = write_id_list(0)
+    external = Facts(REACHED, table_id=TABLE_ID, write_ids=none)
+    assert decide(external, checking(none), None).reason is Reason.TABLE_ID
+    assert decide(external, checking(none, accept_newer=True), None).reason is Reason.TABLE_ID
+
+
 POSITIONS = st.builds(Position, st.integers(0, 2), st.integers(8, 12))
 REQUIREMENTS = st.builds(
     Requirement,

@@ -20,7 +20,7 @@ export const REASONS = {
     "The cache has no copy of this that it can trust.",
     "Such a read asks for a load, so it should be warm in a moment. It can also be warmed by order: under Tables, or by metatide admin warm. If it stays cold, see whether a connector runs (metatide doctor)."],
   table_id: ["another table of this name",
-    "The table was dropped and created again; the reader and the cache refer to different ones.",
+    "The table was dropped and created again, or has no write ids; the reader means another one.",
     "Let the reader look the table up again. If the cache is the older one, it follows in a moment."],
   no_list: ["nothing to check by",
     "The write-id check was requested without a list and a table id.",
