@@ -61,22 +61,28 @@ def abort(work: WorkingSet, event: int, action: AbortTxn) -> None:
 def note_write(
     work: WorkingSet, table: TableName, state: TableState, event: int, write_id: int = 0
 ) -> None:
-    """Notes a write to a table: readers by write ids must know how it ends."""
+    """Notes a write to a table: readers by write ids must know how it ends.
+
+    A writer that sends no id leaves the stored one, which the event then tells: an id that isn't
+    open says nothing of the writer.
+    """
     ids = work.write_ids(table)
     if write_id > 0:
         was_cold = ids.cold
         ids.see(event, write_id)
-        if ids.cold or ids.loading or ids.is_open(write_id):
-            is_first = state.await_id(write_id)
-            is_due = is_first and len(state.pending) % PENDING_CHECKED == 0
-            if is_due and not (ids.cold or ids.loading):
-                state.drop_ended(ids)
-            if len(state.pending) > PENDING_MAX:
-                state.pending_upto = max(state.pending_upto, state.pending[-1])
-                state.pending = []
         if ids.cold and not was_cold:
             _signal_if_cold(work, table, event)
-    elif ids.cold or ids.loading:
+    is_known, is_open = not (ids.cold or ids.loading), ids.is_open(write_id)
+    if write_id > 0 and (is_open or not is_known):
+        is_first = state.await_id(write_id)
+        if is_first and is_known and len(state.pending) % PENDING_CHECKED == 0:
+            state.drop_ended(ids)
+        if len(state.pending) > PENDING_MAX:
+            state.pending_upto = max(state.pending_upto, state.pending[-1])
+            state.pending = []
+    if is_open:
+        return
+    if not is_known:
         state.pending_upto = UNKNOWN_IDS
     elif ids.open_count:
         state.pending_upto = max(state.pending_upto, ids.hwm)

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import msgspec
-
 from connectors.translate import EVERYWHERE, Addressed, misnamed
 from hive.names import DatabaseName, TableName
 from state.records import actions as a
@@ -154,6 +152,11 @@ def alter_table(store: Metastore, picks: Choices) -> None:
     current = store.now.content.tables[name]
     txn, write_id = writer(store, picks, name, managed=current.row.managed)
     read = picks.of(earlier_rows(store, current))
+    open_ids = [id_ for of, id_ in store.now.ids.get(name, {}).items() if of in store.now.open]
+    if write_id and picks.below(4) == 3 and read.write_id not in open_ids:
+        # Not sent: the event tells the one that the writer had read. An open one would name its
+        # transaction.
+        write_id = 0
     changes = _table_changes(store, picks, write_id, read)
     written, stored = read._replace(**changes), current.row._replace(**changes)
     rewrites = written.columns != read.columns
@@ -166,8 +169,7 @@ def alter_table(store: Metastore, picks: Choices) -> None:
         table = _rewritten(store, picks, table)
     if truncates:
         table = replace(table, statistics={})
-    image = msgspec.structs.replace(Table(name, written).image, write_id=write_id)
-    action = a.AlterTable(image, before, rewrites, truncates)
+    action = a.AlterTable(Table(name, written).image, before, rewrites, truncates)
     text = "truncate" if truncates else "rewrite" if rewrites else "alter"
     stale = " (read before another's write)" if read != current.row else ""
     line = Line(Table(name, read).line, Table(name, written).line)

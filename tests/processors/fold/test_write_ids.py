@@ -22,6 +22,7 @@ from state.records import (
 from state.records.actions import (
     AllocateWriteIds,
     AlterTable,
+    AnyAction,
     CommitTxn,
     CreateTable,
     DropPartitions,
@@ -124,6 +125,51 @@ def test_a_write_within_a_void_load_of_ids_is_pending_while_what_was_open_is() -
     assert is_pending(shard)
     allocated = change(4, AllocateWriteIds(TABLE, (2,), (2,)))
     shard.fold(allocated, change(5, CommitTxn(1, None)))
+    assert not is_pending(shard)
+
+
+ALTERED = AlterTable(
+    msgspec.structs.replace(managed(), write_id=1), None, rewrites=False, truncates=False
+)
+"""Whoever sent no id of his own: the event tells the one that is stored, which was committed."""
+FIRST_COMMITTED = (
+    change(1, CreateTable(managed())),
+    change(2, AllocateWriteIds(TABLE, (1,), (1,))),
+    change(3, written(1)),
+    change(4, CommitTxn(1, None)),
+    change(5, AllocateWriteIds(TABLE, (2,), (2,))),
+)
+
+
+@pytest.mark.parametrize("write", [ALTERED, written(1, "b")])
+def test_a_write_with_an_id_that_has_ended_is_pending_while_others_are_open(
+    write: AnyAction,
+) -> None:
+    shard = Shard()
+    shard.fold(*FIRST_COMMITTED)
+    assert not is_pending(shard)
+    shard.fold(change(6, write), change(7, AllocateWriteIds(TABLE, (3,), (3,))))
+    assert is_pending(shard)
+    shard.fold(change(8, CommitTxn(2, None)))
+    assert not is_pending(shard)
+
+
+def test_a_write_with_an_ended_id_within_a_load_of_ids_is_pending_while_others_are_open() -> None:
+    shard = Shard()
+    shard.fold(*FIRST_COMMITTED, OF_IDS, change(6, ALTERED))
+    shard.fold(*ended(OF_IDS, 5, WriteIdsImage(2, ((2, 2),), ())))
+    assert is_pending(shard)
+    shard.fold(change(7, CommitTxn(2, None)))
+    assert not is_pending(shard)
+
+
+def test_a_write_with_an_open_id_within_a_load_of_ids_waits_for_no_other() -> None:
+    shard = Shard()
+    shard.fold(*FIRST_COMMITTED, change(6, AllocateWriteIds(TABLE, (3,), (3,))))
+    shard.fold(OF_IDS, change(7, written(3, "b")))
+    shard.fold(*ended(OF_IDS, 6, WriteIdsImage(3, ((2, 2), (3, 3)), ())))
+    assert is_pending(shard)
+    shard.fold(change(8, CommitTxn(3, None)))
     assert not is_pending(shard)
 
 
