@@ -157,14 +157,14 @@ def test_a_missing_table_is_worth_a_load_of_the_databases() -> None:
 def test_what_is_missing_has_the_position_that_shows_so(path: str) -> None:
     names = (DatabaseName("hive", f"d{number}") for number in range(99))
     db = next(db for db in names if home_shard(db, 2) == table_shard(db.table("orders"), 2) == 1)
-    known = load_databases(2, database_image(db))
+    loaded = load_databases(2, database_image(db))
     table = CreateTable(table_image(db.table("orders"), managed=False))
     source = MemoryShards(
-        MemoryShard(change(2, after=0), *known),
+        MemoryShard(change(2, after=0), *loaded),
         MemoryShard(
             change(1, CreateNames(db)),
             change(2, table),
-            *known,
+            *loaded,
             change(3, DropTable(db.table("orders"))),
         ),
     )
