@@ -129,16 +129,18 @@ def clear(work: WorkingSet, loads: Loads, prefix: bytes, event: int) -> None:
     """Deletes everything below a prefix that is older than an event which raises the floor.
 
     The floor keeps older rows out, so no tombstones are needed. If no load reads beyond the event,
-    one range deletion is enough.
+    one range deletion is enough. What a load has read later stays, but not as ordered: before the
+    event its last writer may have been another one.
     """
-    if loads.knows(event):
-        return
     if loads.open is None and not loads.may_include(event):
         kv.delete_prefix(work.txn, prefix)
         return
+    known = loads.knows(event)
     for key, value in kv.scan_prefix(work.txn, prefix):
-        if entries.event_of(value) < event:
+        if not known and entries.event_of(value) < event:
             work.txn.delete(key)
+        elif entries.is_ordered(value):
+            work.txn.put(key, entries.marked(value, Mark.LIVE))
 
 
 def put_row(

@@ -144,6 +144,9 @@ def _rename_partition(
                 return
             put(work, loads, new, event, partition.data, partition.write_id, partition.columns_hash)
             return
+        if replaced is Replaced.INCLUDED and not loads.knows(event):
+            # Whoever read the old name again later knows nothing of the new one.
+            replaced = Replaced.ABSENT
         for values, key in ((action.old, old), (partition.values, new)):
             if not reflects(work, key, event):
                 _doubt_unless_known(work, name, state, event, values, replaced)

@@ -14,6 +14,7 @@ from state.loads import Cold
 from state.records import AnyRecord, LoadRows, Reread, Rows
 from state.records.actions import (
     AlterPartition,
+    AlterTable,
     AnyAction,
     CreateTable,
     PutPartitions,
@@ -246,6 +247,24 @@ def test_the_last_writer_counts_whose_alter_a_load_had_read(shard: Shard, is_loc
     shard.fold(change(5) if is_locked else change(5, altered))
     shard.fold(change(6, PutPartitions(TABLE, 0, (partition("a", b"r"),), added=False)))
     assert shard.partitions() == ({"a": b"r"} if is_locked else {})
+
+
+@pytest.mark.parametrize("rewrites", [True, False])
+def test_who_rewrites_all_partitions_has_locked_none(shard: Shard, rewrites: bool) -> None:
+    altered = AlterTable(image(), None, rewrites, truncates=False)
+    shard.fold(change(2, after=0), *load(5, "a", data=b"q"), change(3, add("a")))
+    shard.fold(change(4, altered), change(5))
+    shard.fold(change(6, PutPartitions(TABLE, 0, (partition("a", b"r"),), added=False)))
+    assert shard.doubtful() == ({("a",)} if rewrites else set())
+
+
+def test_a_partition_that_was_read_again_tells_nothing_of_its_former_self(shard: Shard) -> None:
+    renamed = AlterPartition(TABLE, 0, ("a",), fingerprint(b"p"), partition("b"), truncates=False)
+    reread = Reread(0, TABLE, 5, 7, (("a",),), Rows(partitions=(partition("a", b"r"),)))
+    shard.fold(change(1, CreateTable(image())), change(2, add("a")), conflict(3), reread)
+    shard.fold(change(4, renamed), change(5, add("a")))
+    assert shard.partitions() == {"a": b"r"}
+    assert shard.doubtful() == {("b",)}
 
 
 @pytest.mark.parametrize(
