@@ -6,10 +6,8 @@ PYTEST := .venv/bin/python -m pytest
 # By file, so that what a file shares is started once; in the order of folders, for else files of one
 # long test come last, when nothing is left to run beside them.
 BY_FILE := --dist loadfile --no-loadscope-reorder
-# Many wait for real parts to start or to notice something, so there is a runner more than cores; of
-# test-more, each runner has metastores and a Spark of its own.
+# Many wait for real parts to start or to notice something, so there is a runner more than cores.
 AT_ONCE := -n 3 $(BY_FILE)
-MORE_AT_ONCE := -n 2 $(BY_FILE)
 PARTS := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins or seeds
 ON_SERVICES := tests/containers/test_services.py
 # Each of these has a target of its own.
@@ -41,11 +39,11 @@ mutants: setup ## Change the code that decides, here and there, and see whether 
 
 .PHONY: test-more
 test-more: setup ## What test-all adds: tests of many processes or inputs, Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos, new seeds
-	@$(PYTEST) $(MORE_AT_ONCE) -m "not ($(OWN)) and ($(PARTS) or slow)"
+	@$(PYTEST) $(AT_ONCE) -m "not ($(OWN)) and ($(PARTS) or slow)"
 
 .PHONY: test-luck
 test-luck: setup ## Minutes of new random seeds: the simulation, and a few faults of real processes
-	@$(PYTEST) $(MORE_AT_ONCE) -m luck
+	@$(PYTEST) $(AT_ONCE) -m luck
 
 .PHONY: test-containers
 test-containers: setup ## The images and the deployment in containers, on a Docker engine of the tests

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from sqlalchemy import select
 
 from hive.write_ids.lists import WriteIdList
@@ -9,6 +10,8 @@ from metatide.demo.store import Store
 from tests.metatide.demo import workload_runs
 from tests.metatide.demo.client_view import ClientView, client_view
 from tests.metatide.demo.event_model import EventModel
+
+pytestmark = pytest.mark.slow
 
 
 def view(store: Store, database: str, table: str, txn_id: int | None = None) -> ClientView:

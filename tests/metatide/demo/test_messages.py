@@ -15,6 +15,8 @@ from metatide.demo.options import Release
 from metatide.demo.store import Store
 from tests.metatide.demo import workload_runs
 
+pytestmark = pytest.mark.slow
+
 REAL = Path(__file__).parents[2] / "data" / "hive-4.2.0"
 EVENTS = 5_000
 

@@ -16,6 +16,8 @@ from tests.metatide.demo import workload_runs
 from tests.metatide.demo.event_model import EventModel, Name, Struct
 from tests.metatide.demo.row_model import RowModel
 
+pytestmark = pytest.mark.slow
+
 EVENTS = 2_500
 KINDS = {"1": "booleanStats", "2": "longStats", "3": "doubleStats", "4": "stringStats"}
 FIELDS = {

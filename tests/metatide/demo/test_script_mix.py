@@ -11,6 +11,8 @@ from tests.metatide.demo import workload_runs
 from tests.metatide.demo.row_model import RowModel
 from tests.metatide.demo.workload_runs import Event
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def store(new_metastore_database: Callable[[], str]) -> Store:

@@ -13,6 +13,8 @@ from metatide.stack import jars
 from metatide.stack.ivy import Coordinates
 from metatide.stack.jars import Jar, JarSet
 
+pytestmark = pytest.mark.slow
+
 SMALL = JarSet(
     "small",
     (

@@ -35,6 +35,8 @@ from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 from tests.support.topics import TopicWriter
 
+pytestmark = pytest.mark.slow
+
 DEMO = ("demo", "run", "--events", "120", "--tables", "4", "--partitions", "20", "--writers", "1")
 
 
