@@ -135,9 +135,9 @@ def clear(work: WorkingSet, loads: Loads, prefix: bytes, event: int) -> None:
     if loads.open is None and not loads.may_include(event):
         kv.delete_prefix(work.txn, prefix)
         return
-    known = loads.knows(event)
+    all_read_later = loads.knows(event)
     for key, value in kv.scan_prefix(work.txn, prefix):
-        if not known and entries.event_of(value) < event:
+        if not all_read_later and entries.event_of(value) < event:
             work.txn.delete(key)
         elif entries.is_ordered(value):
             work.txn.put(key, entries.marked(value, Mark.LIVE))
