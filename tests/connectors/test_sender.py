@@ -20,6 +20,8 @@ from state.topic.settings import RECORD_BYTES_MAX
 from tests.connectors.connector_runs import Log, assert_unbroken, connecting, new_topic, read, until
 from tests.support.kafka import MortalBroker, mortal_broker
 
+pytestmark = pytest.mark.slow
+
 WAITING_MAX = 20
 RECORDS = 10 * WAITING_MAX
 AWAY = Topic("127.0.0.1:1", "away", 1)

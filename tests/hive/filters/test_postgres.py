@@ -14,6 +14,8 @@ from hive.names import partition_name
 from metatide.stack.postgres import connect
 from tests.hive.filters.corpus import Corpus, Filter
 
+pytestmark = pytest.mark.slow
+
 TWINS = ("a", "k_1", "kx1", "k_1_x", "k", "x", "z")
 TABLES = [
     Corpus([PartitionKey("s", "string"), PartitionKey("i", "int"), PartitionKey("d", "date")]),

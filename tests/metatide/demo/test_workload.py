@@ -24,6 +24,8 @@ from tests.metatide.demo.row_model import RowModel
 from tests.support import hms_objects as objects
 from tests.support.metastore import Instances
 
+pytestmark = pytest.mark.slow
+
 
 def test_an_observer_of_four_writers_never_sees_a_hole(new_database: Callable[[], str]) -> None:
     store = Store(new_database())

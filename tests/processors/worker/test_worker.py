@@ -17,6 +17,8 @@ from tests.support.tables import Metastore
 from tests.support.topics import TopicWriter, delete_topic, log_records, new_topic, write
 from tests.support.workers import PATIENCE_S, WorkerProcess, workers
 
+pytestmark = pytest.mark.slow
+
 SHARDS = 4
 BUDGET = MemoryBudget(64 << 20)
 Records = dict[int, list[AnyRecord]]
