@@ -24,7 +24,7 @@ TITLES: Final = {
     "events_late": "events that the slowest shard lacks",
     "reads_per_s": "reads a second",
 }
-COLORS: Final = ("#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#a463f2")
+COLORS: Final = ("#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#a463f2", "#9c6b4e")
 WIDTH: Final = 380
 HEIGHT: Final = 200
 COLUMNS: Final = 2

@@ -23,7 +23,8 @@ from benchmarks.soak.connections import HttpConnection, ThriftConnection, get_ta
 from query_api.thrift.wire import MessageType
 
 HTTP_CONNECTIONS: Final = 8
-THRIFT_CONNECTIONS: Final = 8
+THRIFT_CONNECTIONS: Final = 24
+"""A `latest` read waits for the events under way, so eight connections can't ask often enough."""
 REPORT_S: Final = 5.0
 NAMES_S: Final = 10.0
 """Tables come and go, so their names are asked for this often."""
