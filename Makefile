@@ -30,8 +30,8 @@ test: setup ## The tests that need minutes, and nothing from the system's packag
 	@$(PYTEST) $(AT_ONCE) -m "not ($(OWN) or $(PARTS) or slow)" $(PKG:%=tests/%)
 
 .PHONY: coverage
-coverage: setup ## Branch coverage of each package, with what no test reaches; PKG=hive: of one by its own tests
-	@scripts/coverage "$(PKG)" $(AT_ONCE) -m "not ($(OWN) or $(PARTS))"
+coverage: setup ## Branch coverage of each package, with what no test reaches; PKG=hive: of one by its own tests; ALL=1: by test-more too
+	@scripts/coverage "$(PKG)" $(AT_ONCE) -m "not ($(OWN) or $(if $(ALL),seeds,$(PARTS)))"
 
 .PHONY: mutants
 mutants: setup ## Change the code that decides, here and there, and see whether a test fails; MUTANTS='*_7': a sample
