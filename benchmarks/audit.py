@@ -23,7 +23,7 @@ from state.records import Scope
 from state.store import Identity, MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, STORE_FORMAT
 from tests.query_api.thrift.methods.caches import Cache
-from tests.support import postgres
+from tests.support.databases import postgres
 from tests.support.processes import open_folder
 
 TABLES, PARTITIONS, SHARDS = 200, 20_000, 4

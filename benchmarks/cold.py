@@ -28,9 +28,9 @@ from benchmarks.prewarm import LAYOUTS, filled, run_elsewhere, table_names
 from metatide.demo.options import Size
 from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK
-from tests.support import postgres
-from tests.support.kafka import broker
-from tests.support.topics import new_topic
+from tests.support.databases import postgres
+from tests.support.kafka.broker import broker
+from tests.support.kafka.topics import new_topic
 from tests.support.workers import WorkerProcess
 
 SIZE: Final = Size(400, 4_000, LAYOUTS)

@@ -22,9 +22,9 @@ import psycopg
 from confluent_kafka import TopicPartition
 from sqlalchemy import URL
 
-from connectors import headers, tails
 from connectors import topic_admin as events
-from connectors.producer import make_producer
+from connectors.publish import headers, tails
+from connectors.publish.producer import make_producer
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store

@@ -38,13 +38,15 @@ from metatide.stack.ports import Ports
 from query_api.reasons import Source
 from tests.engines.both_ways import WAYS
 from tests.engines.trino.catalogs import creation
-from tests.support import hms_client, stock_postgres, thrift_answers
-from tests.support import hms_objects as objects
-from tests.support.kafka import broker
+from tests.support import thrift_answers
+from tests.support.databases import stock_postgres
+from tests.support.engines.trino import Trino
+from tests.support.engines.trino_client import TrinoSession, trino_client
+from tests.support.hive import hms_client
+from tests.support.hive import hms_objects as objects
+from tests.support.kafka.broker import broker
+from tests.support.kafka.topics import new_topic
 from tests.support.processes import open_folder, running
-from tests.support.topics import new_topic
-from tests.support.trino import Trino
-from tests.support.trino_client import TrinoSession, trino_client
 from tests.support.workers import WorkerProcess, workers
 
 SHARDS: Final = 16

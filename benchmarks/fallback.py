@@ -27,7 +27,7 @@ from query_api.database import Primary
 from query_api.database.reads import CurrentEvent
 from query_api.reads import GetDatabase, GetTable, ListTables
 from query_api.reads.read import Read
-from tests.support import postgres
+from tests.support.databases import postgres
 
 SIZE: Final = Size(200, 2_000, LAYOUTS)
 DELAYS_MS: Final = (0.0, 20.0)

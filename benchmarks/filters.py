@@ -22,7 +22,7 @@ from hive.filters.semantics import PartitionKey
 from hive.names import TableName
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION, TABLE
-from metatide.garbage_collection import collect_seldom
+from metatide.process.garbage_collection import collect_seldom
 from processors.fold import Fold
 from query_api.cached_objects import CachedObjects
 from query_api.plain_tables import OwnReader, PlainTables

@@ -56,7 +56,7 @@ from state.records.actions import AnyAction, CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
 from state.store import Commits, Identity, MemoryBudget, Position, Store
 from state.store.families import SHARD_FAMILIES
-from tests.support import postgres
+from tests.support.databases import postgres
 
 CLIENTS: Final = 32
 LATEST_CLIENTS: Final = 64

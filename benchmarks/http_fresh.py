@@ -34,13 +34,13 @@ from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
-from metatide.garbage_collection import collect_seldom
+from metatide.process.garbage_collection import collect_seldom
 from query_api.database import Primary
 from query_api.database.objects import DatabaseObjects
 from query_api.reads import GetTable
-from tests.support import postgres
-from tests.support.kafka import broker
-from tests.support.topics import new_topic
+from tests.support.databases import postgres
+from tests.support.kafka.broker import broker
+from tests.support.kafka.topics import new_topic
 from tests.support.workers import WorkerProcess
 
 CORE: Final = 0

@@ -28,14 +28,14 @@ from benchmarks.fold import Workload
 from hive.names import TableName
 from metatide.demo.store import Store
 from metatide.stack.postgres import connect
-from processors.worker import Worker, WorkerSettings
+from processors.worker.worker import Worker, WorkerSettings
 from state.records import Change, encode
 from state.records.routing import table_shard
 from state.topic import Topic
 from state.topic.settings import QUIET
-from tests.support import postgres
-from tests.support.kafka import broker
-from tests.support.topics import TopicWriter, new_topic
+from tests.support.databases import postgres
+from tests.support.kafka.broker import broker
+from tests.support.kafka.topics import TopicWriter, new_topic
 
 SHARDS: Final = 4
 RECORDS: Final = 100_000

@@ -21,14 +21,15 @@ import sqlalchemy as sa
 from connectors import topic_admin
 from connectors.loads.loader import WORKERS, Loader
 from metatide.demo.options import Size
-from metatide.garbage_collection import collect_seldom
+from metatide.process.garbage_collection import collect_seldom
 from metatide.stack.database import make_engine
 from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch
 from state.topic import Topic
 from tests.metatide.demo.workload_runs import filled_store
-from tests.support import kafka, postgres
+from tests.support.databases import postgres
+from tests.support.kafka import broker as kafka
 from tests.support.processes import open_folder, running
 
 TABLES, PARTITIONS, LAYOUTS = 895, 97_863, 412

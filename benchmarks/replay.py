@@ -17,14 +17,14 @@ from benchmarks.fold import Workload
 from benchmarks.store import partition, table_name, values_of
 from hive.thrift.binary import encode as encode_thrift
 from hive.thrift.structs import PARTITION, TABLE
-from processors.replay import rebuild
+from processors.replay.replay import rebuild
 from state.records import Change, encode
 from state.records.actions import CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
 from state.store import MemoryBudget
 from state.topic import Topic, TopicReader
-from tests.support.kafka import broker
-from tests.support.topics import TopicWriter, new_topic
+from tests.support.kafka.broker import broker
+from tests.support.kafka.topics import TopicWriter, new_topic
 
 RECORDS: Final = 200_000
 PARTITIONS: Final = 100_000

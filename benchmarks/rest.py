@@ -32,9 +32,9 @@ from metatide.demo.workload import Style, Workload
 from metatide.stack.postgres import connect
 from query_api.database import Primary
 from query_api.positions import Position
-from tests.support import stock_postgres
-from tests.support.kafka import broker
-from tests.support.topics import new_topic
+from tests.support.databases import stock_postgres
+from tests.support.kafka.broker import broker
+from tests.support.kafka.topics import new_topic
 from tests.support.workers import WorkerProcess
 
 SHARDS: Final = 16

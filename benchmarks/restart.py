@@ -28,10 +28,10 @@ from benchmarks.replay import partitions
 from metatide.demo.store import Store
 from metatide.stack.machine import LOOPBACK
 from state.topic import Topic
-from tests.support import postgres
-from tests.support.kafka import broker
+from tests.support.databases import postgres
+from tests.support.kafka.broker import broker
+from tests.support.kafka.topics import TopicWriter, new_topic
 from tests.support.processes import open_folder
-from tests.support.topics import TopicWriter, new_topic
 from tests.support.workers import WorkerProcess, workers
 
 PARTITIONS: Final = 100_000

@@ -30,9 +30,10 @@ from hive.names import table_name
 from state.records import Change, encode
 from state.records.routing import table_shard
 from state.topic import Topic
-from tests.support import kafka, postgres
+from tests.support.databases import postgres
+from tests.support.kafka import broker as kafka
+from tests.support.kafka.topics import TopicWriter, new_topic
 from tests.support.processes import open_folder
-from tests.support.topics import TopicWriter, new_topic
 from tests.support.workers import WorkerProcess, workers
 
 SHARDS: Final = 12

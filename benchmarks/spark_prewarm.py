@@ -34,7 +34,8 @@ from metatide.spark.session import session
 from metatide.stack.database import make_engine
 from state.topic import Topic, TopicClient
 from tests.connectors.loads.test_memory import ROWS
-from tests.support import kafka, postgres
+from tests.support.databases import postgres
+from tests.support.kafka import broker as kafka
 from tests.support.workers import WorkerProcess, workers
 
 MIB = 1 << 20

@@ -16,8 +16,8 @@ from metatide.config.schema import Spark
 from metatide.spark.session import session
 from processors.spark.build import Place, build_images
 from state.topic import Topic, TopicClient, TopicReader
-from tests.support.kafka import broker
-from tests.support.topics import TopicWriter, new_topic
+from tests.support.kafka.broker import broker
+from tests.support.kafka.topics import TopicWriter, new_topic
 
 RECORDS, SHARDS = 1_000_000, 16
 

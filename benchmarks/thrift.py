@@ -46,19 +46,20 @@ from processors.fold import Fold
 from query_api.backend import Backend
 from query_api.database import Primary, bounded_engine
 from query_api.requirement import Consistency, Defaults
+from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.methods import CachedMethods
-from query_api.thrift.scanner import Scanner
+from query_api.thrift.protocol.scanner import Scanner
+from query_api.thrift.protocol.wire import MessageType, header
 from query_api.thrift.server import ThriftServer
-from query_api.thrift.upstream import UpstreamSettings
-from query_api.thrift.wire import MessageType, header
 from state.records import Change
 from state.records.actions import AnyAction, CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
 from state.store import Identity, MemoryBudget, Position, Store
 from state.store.families import SHARD_FAMILIES
 from tests.query_api.thrift.methods.wire import arguments, request
-from tests.support import hms_client, postgres
-from tests.support import hms_objects as objects
+from tests.support.databases import postgres
+from tests.support.hive import hms_client
+from tests.support.hive import hms_objects as objects
 from tests.support.processes import open_folder
 from tests.support.processes import running as running_service
 

@@ -55,16 +55,17 @@ from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import Ports
-from query_api.thrift.gateway import OPENED
-from query_api.thrift.scanner import Scanner
+from query_api.thrift.java.gateway import OPENED
+from query_api.thrift.protocol.scanner import Scanner
 from state.records import Change
 from state.records.actions import AllocateWriteIds, AnyAction, CommitTxn, CreateTable
 from state.records.objects import TableImage
 from state.store import Identity, MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES
-from tests.support import hms_client, postgres
-from tests.support import hms_objects as objects
-from tests.support.hive_java import hive_java
+from tests.support.databases import postgres
+from tests.support.hive import hms_client
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.java import hive_java
 from tests.support.processes import open_folder, running
 
 COLUMNS: Final = ("bare", "any", "latest", "write_ids", "ObjectStore", "CachedStore", "relayed")

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 import psutil
 
 from benchmarks.load import cpu_s
-from query_api.thrift.scanner import Scanner
-from query_api.thrift.wire import MessageType, header
+from query_api.thrift.protocol.scanner import Scanner
+from query_api.thrift.protocol.wire import MessageType, header
 
 SECONDS: Final = 3.0
 WARM_UP_S: Final = 2.0

@@ -41,11 +41,11 @@ from tests.query_api.thrift.http_transport.issuer import Issuer, bearer
 from tests.query_api.thrift.http_transport.test_negotiate import SPNEGO, negotiate
 from tests.query_api.thrift.sasl import clients
 from tests.query_api.thrift.serving import Client, ScriptedMethods, answer
-from tests.support.certificates import Authority
-from tests.support.directory import USER_DN, directory
-from tests.support.kdc import HOST, REALM, SERVICE, kdc
+from tests.support.logins.certificates import Authority
+from tests.support.logins.directory import USER_DN, directory
+from tests.support.logins.kdc import HOST, REALM, SERVICE, kdc
+from tests.support.logins.tickets import load_gssapi, session_with
 from tests.support.processes import open_folder
-from tests.support.tickets import load_gssapi, session_with
 
 LOGINS: Final = 300
 CALLS: Final = 15_000

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 import structlog
 from confluent_kafka import KafkaException
 
-from connectors import publisher, tails, topic_admin
-from connectors.last_event import LastEvent
+from connectors import topic_admin
 from connectors.loads import signals
+from connectors.log.last_event import LastEvent
+from connectors.log.pacing import Pacing
+from connectors.log.source import Source
 from connectors.metrics import Fault, Metrics
-from connectors.pacing import Pacing
-from connectors.publish_session import HistoryEnded, NewEpoch, PublishSession
-from connectors.sender import Stopped
+from connectors.publish import publisher, tails
+from connectors.publish.publish_session import HistoryEnded, NewEpoch, PublishSession
+from connectors.publish.sender import Stopped
+from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
-from connectors.source import Source
-from connectors.watermark import Watermark
 from hive.errors import MachineError, PublishError, SourceError
 from state.records.epochs import is_later
 from state.topic import Topic

@@ -9,8 +9,8 @@ from typing import Final
 
 from msgspec import structs
 
-from connectors.headers import RecordHeaders, RecordKind
-from connectors.publisher import write_now
+from connectors.publish.headers import RecordHeaders, RecordKind
+from connectors.publish.publisher import write_now
 from hive.errors import RecordFormatError
 from state.records import Pause, SetLists, decode, type_of
 from state.records.numbers import NATURAL_MAX, supersedes

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from connectors.headers import RecordHeaders, RecordKind
-from connectors.last_event import LastEvent
-from connectors.publisher import reset, write_now
+from connectors.log.last_event import LastEvent
+from connectors.publish.headers import RecordHeaders, RecordKind
+from connectors.publish.publisher import reset, write_now
 from state.records import AnyRecord, Pause, ResetTable, SetLists, Skip
 from state.records.epochs import follows
 from state.records.numbers import NATURAL_MAX

@@ -8,8 +8,8 @@ from confluent_kafka import KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
-from connectors import tails
 from connectors.kept_decisions import keep_decisions
+from connectors.publish import tails
 from hive.errors import InputError, MachineError, OtherTopicError, TopicError
 from state.topic import Topic
 from state.topic.client import topic_bounds

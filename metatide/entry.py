@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from metatide.stop_signals import end_by_sigterm
+from metatide.process.stop_signals import end_by_sigterm
 
 PACKAGES = "hive", "state", "connectors", "processors", "query_api"
 _SITE = Path(__file__).parents[1]

@@ -9,9 +9,9 @@ from hive.errors import InputError
 from metatide.config import Config
 from metatide.config.upstream import Upstream
 from metatide.worker.certificates import trusted
-from query_api.thrift.metastore_login.jwt_file import JwtFile
-from query_api.thrift.metastore_login.password import PasswordLogin
-from query_api.thrift.upstream import Login, UpstreamSettings
+from query_api.thrift.metastore.login.jwt_file import JwtFile
+from query_api.thrift.metastore.login.password import PasswordLogin
+from query_api.thrift.metastore.upstream import Login, UpstreamSettings
 
 HTTP_IDLE_S: Final = 20
 """A metastore closes connections of HTTP after half a minute, which a call could run into."""
@@ -64,7 +64,7 @@ def _login(upstream: Upstream, advertised_host: str | None) -> Login | None:
     if upstream.kerberos_principal is None:
         return None
     require_gssapi("upstream.kerberos_principal")
-    from query_api.thrift.metastore_login.kerberos import KerberosLogin
+    from query_api.thrift.metastore.login.kerberos import KerberosLogin
 
     assert upstream.kerberos_login is not None
     assert upstream.kerberos_keytab is not None

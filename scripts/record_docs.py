@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 
 import msgspec
 
-from connectors.feed_formats import CloudEvent, FeedLine
+from connectors.feed.feed_formats import CloudEvent, FeedLine
 from hive.names import DatabaseName, TableName
 from state.records import AnyRecord, Rows, Scope
 from state.records.actions import AnyAction, Side

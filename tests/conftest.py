@@ -12,13 +12,13 @@ pytest_plugins = [
     "tests.support.no_skips",
     # Others say what they have to say through it.
     "tests.support.summary",
-    "tests.support.mariadb",
-    "tests.support.metastore",
+    "tests.support.databases.mariadb",
+    "tests.support.hive.metastore",
     "tests.support.service_selection",
     "tests.support.shared_services",
-    "tests.support.shares",
-    "tests.support.spark",
-    "tests.support.stock_postgres",
+    "tests.support.engines.shares",
+    "tests.support.engines.spark",
+    "tests.support.databases.stock_postgres",
 ]
 
 # A deadline would assert a time, which on a busy machine says nothing about the code.

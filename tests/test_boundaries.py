@@ -28,11 +28,23 @@ PURE = [
 FLOORS = {
     "state/topic": ["records", "store", "image", "shard_reader"],
     "state/records": ["topic", "store", "image", "shard_reader"],
+    "connectors/log": ["publish", "loads", "feed"],
+    "connectors/publish": ["loads", "feed"],
+    "processors/fold": ["worker", "consumer", "replay", "spark"],
+    "processors/consumer": ["worker", "replay", "spark"],
+    "processors/replay": ["worker", "consumer", "spark"],
     "query_api/latest": ["resolver", "database", "http", "thrift", "audit"],
     "query_api/database": ["resolver", "http", "thrift", "audit"],
     "query_api/resolver": ["database", "http", "thrift", "audit"],
     "query_api/http": ["thrift", "audit"],
     "query_api/thrift": ["http", "audit"],
+    "query_api/thrift/protocol": [
+        f"thrift.{room}"
+        for room in ("connection", "http_transport", "java", "metastore", "methods", "sasl")
+    ],
+    "query_api/thrift/connection": ["thrift.methods", "thrift.metastore", "thrift.java"],
+    "query_api/thrift/metastore": ["thrift.connection", "thrift.methods", "thrift.java"],
+    "query_api/thrift/methods": ["thrift.connection", "thrift.metastore", "thrift.http_transport"],
     "metatide/config": ["stack", "doctor", "demo", "worker", "cli"],
     "metatide/stack": ["doctor", "worker", "cli"],
     "metatide/health": ["stack", "doctor", "demo", "worker", "cli"],

@@ -15,5 +15,5 @@ def test_every_faust_app_is_told_where_its_folder_is() -> None:
         for path in (ROOT / package).rglob("*.py")
         if re.search(r"\bfaust\b", text := path.read_text())
     }
-    assert apps["processors/group.py"] == (1, 1)
+    assert apps["processors/consumer/group.py"] == (1, 1)
     assert [name for name, (started, told) in apps.items() if started > told] == []

@@ -14,7 +14,7 @@ from psycopg import sql
 
 from connectors.loads import batch
 from connectors.loads.chunks import Load
-from connectors.sql_source import SqlSource
+from connectors.log.sql_source import SqlSource
 from hive.filters.bounds import Span
 from hive.names import DatabaseName, TableName
 from hive.reader.snapshot import open_snapshot
@@ -28,10 +28,10 @@ from query_api.database.listener import has_unlogged_transactions
 from query_api.latest import SequenceReader, read_tail, sequence_reader
 from query_api.latest.sequence import Tail
 from state.records import AnyRecord, Scope, ScopeKind
-from tests.support import large_catalog, plans
-from tests.support.large_catalog import BIG, EVENTS, VERSION
-from tests.support.plans import Plan
-from tests.support.stock_postgres import NewStockDatabase
+from tests.support.databases import large_catalog, plans
+from tests.support.databases.large_catalog import BIG, EVENTS, VERSION
+from tests.support.databases.plans import Plan
+from tests.support.databases.stock_postgres import NewStockDatabase
 
 pytestmark = pytest.mark.stock
 

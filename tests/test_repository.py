@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.matrix import FOLLOWED
+from tests.support.hive.matrix import FOLLOWED
 from tests.test_compose import DOCKERFILES, tool
 from tests.test_wheel import closure
 

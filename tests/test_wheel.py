@@ -28,7 +28,7 @@ OURS = {"metatide", "metatide-client"}
 WITH_KERBEROS = {
     *(f"query_api.thrift.sasl.{name}" for name in ("kerberos", "protected_frames")),
     "query_api.thrift.http_transport.negotiate",
-    "query_api.thrift.metastore_login.kerberos",
+    "query_api.thrift.metastore.login.kerberos",
 }
 WITH_JWT = {f"query_api.thrift.http_transport.{name}" for name in ("bearer", "key_set")}
 ON_SPARK = "connectors.loads.spark.", "processors.spark.", "metatide.spark."

@@ -4,8 +4,8 @@ import asyncio
 from typing import Final
 
 from metatide.stack.machine import LOOPBACK
-from query_api.thrift.scanner import Scanner
-from query_api.thrift.wire import MessageType, header
+from query_api.thrift.protocol.scanner import Scanner
+from query_api.thrift.protocol.wire import MessageType, header
 from tests.query_api.thrift.methods.wire import arguments, request
 
 _CHUNK_BYTES: Final = 1 << 18

@@ -20,7 +20,7 @@ import uvloop
 
 from benchmarks.live import percentile
 from benchmarks.soak.connections import HttpConnection, ThriftConnection, get_table
-from query_api.thrift.wire import MessageType
+from query_api.thrift.protocol.wire import MessageType
 
 HTTP_CONNECTIONS: Final = 8
 THRIFT_CONNECTIONS: Final = 24

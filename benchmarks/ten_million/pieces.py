@@ -19,7 +19,7 @@ from benchmarks.ten_million.reads import Asking, asking, large_lists
 from benchmarks.ten_million.stand import Stand
 from benchmarks.ten_million.watch import bytes_of
 from state.topic import Topic, TopicReader
-from tests.support.topics import delete_topic
+from tests.support.kafka.topics import delete_topic
 from tests.support.workers import WorkerProcess, workers
 
 FILLING_S: Final = 480.0

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from connectors.sender import Stopped
-from connectors.watermark import Watermark
+from connectors.publish.sender import Stopped
+from connectors.publish.watermark import Watermark
 from hive.errors import SourceError
 from hive.events.row import row_mark
 from hive.reader import notification_log

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from connectors import headers
-from connectors.headers import RecordHeaders, RecordKind
 from connectors.loads.kafka_sink import BEGIN, END
+from connectors.publish import headers
+from connectors.publish.headers import RecordHeaders, RecordKind
 from hive.errors import RecordFormatError
 from state.records import (
     LoadBegin,

@@ -1,6 +1,6 @@
 """Converts rows of the database into the objects that records carry."""
 
-from connectors.translate import columns_hash
+from connectors.publish.translate import columns_hash
 from hive.reader.rows.constraints import StoredConstraint
 from hive.reader.rows.databases import StoredDatabase, StoredFunction
 from hive.reader.rows.partitions import StoredPartition

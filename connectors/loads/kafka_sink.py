@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from connectors import headers
-from connectors.headers import RecordHeaders, RecordKind
-from connectors.sender import Sender
+from connectors.publish import headers
+from connectors.publish.headers import RecordHeaders, RecordKind
+from connectors.publish.sender import Sender
 from state.records import AnyRecord, LoadBegin, LoadEnd, LoadRows, Reread, encode
 from state.topic import Topic
 

@@ -9,7 +9,6 @@ import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from connectors.last_event import LastEvent, read_last_event
 from connectors.loads import batch, plan
 from connectors.loads.batch import Database
 from connectors.loads.end_gate import EndGate
@@ -19,9 +18,10 @@ from connectors.loads.plan import Planned
 from connectors.loads.queue import Queue
 from connectors.loads.rereads import Wanted, reread
 from connectors.loads.signals import SignalsConsumer
+from connectors.log.last_event import LastEvent, read_last_event
 from connectors.orders import obey
-from connectors.sender import Stopped
-from connectors.watermark import Watermark
+from connectors.publish.sender import Stopped
+from connectors.publish.watermark import Watermark
 from hive.errors import (
     InputError,
     MachineError,

@@ -6,7 +6,7 @@ from contextlib import suppress
 import structlog
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
-from connectors.producer import join_group
+from connectors.publish.producer import join_group
 from hive.errors import (
     MachineError,
     PublishError,

@@ -96,8 +96,8 @@ def root() -> None:
     """A never-stale cache for Apache Hive Metastore."""
     # The command's module is there by now; one that has no log needn't wait for the library.
     if "structlog" in sys.modules:
-        from metatide import logs
         from metatide.config.schema import Log
+        from metatide.process import logs
 
         # Programs read what commands print. What runs for long has a log as its configuration says.
         logs.configure(Log(level="warning"))

@@ -12,13 +12,13 @@ import httpx
 import orjson
 from rich.table import Table
 
-from connectors.single_records import record_at
+from connectors.feed.single_records import record_at
 from hive.errors import InputError, MachineError
 from hive.names import TableName, parse_table_name
 from metatide.cli.groups import Group
 from metatide.config import Config, Effective, configured
-from metatide.consoles import PlainConsole
 from metatide.members import json_of, none_of, require_tables, worker_client, worker_urls
+from metatide.process.consoles import PlainConsole
 from metatide.topic import find_topic
 from query_api.http.admin import PATH
 from state.records.numbers import supersedes

@@ -15,8 +15,8 @@ from rich.progress import Progress
 from hive.errors import InputError, MachineError
 from hive.names import parse_table_name
 from metatide.config import Effective, configured
-from metatide.consoles import PlainConsole
 from metatide.members import json_of, require_tables, worker_client, worker_urls
+from metatide.process.consoles import PlainConsole
 from metatide.topic import events_topic
 from query_api.audit import Audited, Totals, totals
 from query_api.audit.operations import PATH, Drawn

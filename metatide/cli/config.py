@@ -7,7 +7,7 @@ from rich.table import Table
 
 from metatide.cli.groups import Group
 from metatide.config import KEYS, Effective, configured
-from metatide.consoles import PlainConsole
+from metatide.process.consoles import PlainConsole
 
 
 @click.group("config", cls=Group)

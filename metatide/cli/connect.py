@@ -13,20 +13,20 @@ from connectors.connector import Connector, Status
 from connectors.heart import Heart
 from connectors.loads.loader import Loader, loads_engine
 from connectors.loads.metrics import LoadMetrics
+from connectors.log.sql_source import SqlSource
 from connectors.metrics import Metrics
+from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
-from connectors.sql_source import SqlSource
-from connectors.watermark import Watermark
-from metatide import logs
 from metatide.advertised import joined, reachable
 from metatide.config import Config, Effective, configured
-from metatide.garbage_collection import collect_seldom
-from metatide.process_metrics import VERSION, process_metrics
+from metatide.process import logs
+from metatide.process.garbage_collection import collect_seldom
+from metatide.process.metrics import VERSION, process_metrics
+from metatide.process.stop_signals import stopped_by_signals
+from metatide.process.tracing import traced
 from metatide.stack.database import make_engine
 from metatide.stack.running import database_url
-from metatide.stop_signals import stopped_by_signals
 from metatide.topic import events_topic
-from metatide.tracing import traced
 from processors.freed_memory import limit_freed_memory
 from state.records.heartbeats import Heartbeat
 from state.topic import Topic

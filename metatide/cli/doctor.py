@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from metatide.config import Effective, configured
-from metatide.consoles import PlainConsole
 from metatide.doctor import Result, Status, examine, find_target
+from metatide.process.consoles import PlainConsole
 
 _STYLES = {Status.OK: "green", Status.FAILED: "bold red", Status.UNCHECKED: "dim"}
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from connectors import topic_admin, topic_records
+from connectors import topic_admin
+from connectors.feed import topic_records
 from hive.errors import InputError
 from hive.names import parse_table_name
 from metatide.config import Effective, configured

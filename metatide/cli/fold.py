@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 import orjson
 
-from connectors.renames import Renames
-from connectors.routing import route
-from connectors.translate import Addressed
+from connectors.publish.renames import Renames
+from connectors.publish.routing import route
+from connectors.publish.translate import Addressed
 from hive.errors import EventError, InputError
 from hive.events.decode import decode
 from hive.events.row import NotificationRow, row_from_json

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from metatide.cli.reading import Server, reading
 from metatide.client import Answer
-from metatide.consoles import PlainConsole
+from metatide.process.consoles import PlainConsole
 
 T = TypeVar("T")
 Rows = Callable[[Any], Iterable[tuple[str, ...]]]

@@ -14,8 +14,8 @@ import orjson
 from hive.errors import ImageError, InputError, MachineError
 from metatide.cli.groups import Group
 from metatide.config import Config, Effective, configured
-from metatide.data_folder import open_data_folder
 from metatide.members import json_of, members, scheme, worker_client
+from metatide.process.data_folder import open_data_folder
 from metatide.stack.machine import MIB
 from metatide.topic import await_ticket, events_topic, find_topic
 from metatide.worker.operations import IMAGES_PATH

@@ -10,19 +10,20 @@ from rich import filesize
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from sqlalchemy.exc import SQLAlchemyError
 
-from connectors import tails, topic_admin
+from connectors import topic_admin
 from connectors.loads.batch import Database, find_database, unreadable
 from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.loader import WORKERS, Loader
 from connectors.loads.plan import Planned, everything
 from connectors.loads.replica import open_reached
+from connectors.publish import tails
 from hive.errors import MachineError
 from hive.schema import Version
 from hive.table_lists import TableLists, check_patterns
 from metatide.config import Config, Effective, configured
-from metatide.consoles import PlainConsole
 from metatide.demo.report import reporting
-from metatide.garbage_collection import collect_seldom
+from metatide.process.consoles import PlainConsole
+from metatide.process.garbage_collection import collect_seldom
 from metatide.spark.progress import ticking
 from metatide.stack.database import make_engine
 from metatide.stack.running import database_url

@@ -11,14 +11,14 @@ from rich.progress import Progress as Bars
 
 from hive.errors import InputError
 from metatide.config import Config, Effective, configured
-from metatide.consoles import PlainConsole
-from metatide.data_folder import open_data_folder
+from metatide.process.consoles import PlainConsole
+from metatide.process.data_folder import open_data_folder
 from metatide.spark.progress import showing_tasks
 from metatide.stack.machine import MIB
 from metatide.topic import await_ticket, find_topic
 from processors.directory import worker_path
-from processors.rebuild import rebuild_shards
-from processors.replay import Progress
+from processors.replay.rebuild import rebuild_shards
+from processors.replay.replay import Progress
 from state.topic import Topic
 from state.topic.client import topic_bounds
 

@@ -10,22 +10,22 @@ import structlog
 import uvloop
 
 from hive.errors import InputError
-from metatide import logs
 from metatide.advertised import joined
 from metatide.config import Config, Effective, configured
-from metatide.data_folder import open_data_folder
-from metatide.process_metrics import process_metrics
+from metatide.process import logs
+from metatide.process.data_folder import open_data_folder
+from metatide.process.metrics import process_metrics
+from metatide.process.stop_signals import STOP_SIGNALS
 from metatide.stack.machine import MIB, free_port
 from metatide.stack.running import completed, database_url
-from metatide.stop_signals import STOP_SIGNALS
 from metatide.topic import await_ticket, find_topic
 from metatide.worker.epoch_watch import EpochWatch
 from metatide.worker.from_images import ImagedShard, ImagedShards
 from metatide.worker.read_settings import open_primary, read_settings, tls
 from processors.directory import WorkerDirectory
 from processors.freed_memory import limit_freed_memory
-from processors.metrics import Metrics
-from processors.signals import Signals
+from processors.worker.metrics import Metrics
+from processors.worker.signals import Signals
 from query_api.backend import Backend
 from query_api.background_tasks import Background
 from query_api.http import Check, ReadServer, create_app

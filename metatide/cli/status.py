@@ -13,10 +13,10 @@ from rich.table import Table
 
 from hive.errors import MachineError
 from metatide.config import Config, Effective, configured
-from metatide.consoles import PlainConsole
 from metatide.health import ConnectorHealth, Health, Level, combined, hear_once, judge
 from metatide.health.thresholds import thresholds, worst
 from metatide.members import json_of, members, scheme, worker_client
+from metatide.process.consoles import PlainConsole
 from metatide.topic import events_topic
 from state.topic import Topic
 

@@ -7,9 +7,9 @@ import msgspec
 import orjson
 
 from connectors import topic_admin
-from connectors.event_feed import feed
-from connectors.feed_formats import FeedFormat, as_cloud_event, as_json, parse_position
-from connectors.single_records import record_at
+from connectors.feed.event_feed import feed
+from connectors.feed.feed_formats import FeedFormat, as_cloud_event, as_json, parse_position
+from connectors.feed.single_records import record_at
 from hive.errors import InputError
 from metatide.cli.events import print_lines
 from metatide.cli.groups import Group

@@ -3,7 +3,7 @@
 import click
 
 from metatide.config import Effective, configured
-from metatide.consoles import PlainConsole
+from metatide.process.consoles import PlainConsole
 from metatide.stack import up
 
 

@@ -10,23 +10,23 @@ import structlog
 import uvloop
 
 from hive.errors import InputError, MetatideError
-from metatide import logs
 from metatide.advertised import joined, worker_host
 from metatide.config import Config, Effective, configured
-from metatide.data_folder import open_data_folder
-from metatide.garbage_collection import collect_seldom
-from metatide.open_files import allow_open_files
-from metatide.process_metrics import VERSION
+from metatide.process import logs
+from metatide.process.data_folder import open_data_folder
+from metatide.process.garbage_collection import collect_seldom
+from metatide.process.metrics import VERSION
+from metatide.process.open_files import allow_open_files
+from metatide.process.stop_signals import STOP_SIGNALS
+from metatide.process.tracing import traced
 from metatide.stack.machine import MIB, free_port, require_port
 from metatide.stack.running import completed, missing
-from metatide.stop_signals import STOP_SIGNALS
-from metatide.tracing import traced
 from metatide.worker.application import worker_application
 from metatide.worker.read_settings import tls
 from processors.directory import worker_path
 from processors.freed_memory import limit_freed_memory
-from processors.limits import Allowed
-from processors.worker import Worker, WorkerSettings
+from processors.worker.limits import Allowed
+from processors.worker.worker import Worker, WorkerSettings
 from query_api.http import ReadServer
 
 log = structlog.get_logger(__name__)

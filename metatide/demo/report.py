@@ -11,7 +11,7 @@ from types import MappingProxyType
 import click
 from rich.live import Live
 
-from metatide.consoles import PlainConsole
+from metatide.process.consoles import PlainConsole
 
 INTERVAL_S = 1.0
 

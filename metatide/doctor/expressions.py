@@ -8,8 +8,8 @@ from hive.errors import JavaError, MachineError
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
 from metatide.stack.java import find_java
-from query_api.thrift.expressions import READER
-from query_api.thrift.gateway import Gateway
+from query_api.thrift.java.expressions import READER
+from query_api.thrift.java.gateway import Gateway
 
 _KEY = "thrift.hive_classpath"
 _WITHOUT = "the metastore answers what Hive asks by serialized expressions"

@@ -13,7 +13,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
 from metatide.stack import jars
-from processors.login import login_fault
+from processors.consumer.login import login_fault
 from state.topic.last_error import LastError
 from state.topic.settings import admin_client, reason
 

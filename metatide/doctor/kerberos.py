@@ -10,7 +10,7 @@ from metatide.doctor import upstream
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
 from metatide.metastores import require_gssapi
-from query_api.thrift.metastore_login.negotiation import Exchange
+from query_api.thrift.metastore.login.negotiation import Exchange
 
 _UNKNOWN = "not found in Kerberos database"
 _OF_SKEW = "set the clock of this machine, or of the key distribution centre, as NTP does"

@@ -12,7 +12,7 @@ from metatide.doctor import upstream
 from metatide.doctor.database import snapshot
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
-from query_api.thrift.link import shown
+from query_api.thrift.metastore.link import shown
 
 EVENTS_MAX = 100_000
 """The number of newest events that are examined."""

@@ -16,10 +16,10 @@ from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
 from metatide.worker.certificates import trusted
 from metatide.worker.logins import directories, require_jwt
-from query_api.thrift.link import shown
+from query_api.thrift.metastore.link import shown
+from query_api.thrift.metastore.upstream import Upstreams
 from query_api.thrift.sasl.password_function import load_function
 from query_api.thrift.sasl.relayed_tokens import RelayedTokens
-from query_api.thrift.upstream import Upstreams
 
 _NO_TOKEN = ("none",)
 

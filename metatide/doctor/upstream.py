@@ -10,9 +10,9 @@ from hive.errors import MachineError, ThriftError
 from metatide.config.values import ThriftUrls
 from metatide.doctor.target import Target
 from metatide.metastores import upstream_settings
-from query_api.thrift.link import shown
-from query_api.thrift.metastore_facts import TIMEOUT_S, ask_for_setting
-from query_api.thrift.upstream import Introduction, Upstreams, UpstreamSettings
+from query_api.thrift.metastore.facts import TIMEOUT_S, ask_for_setting
+from query_api.thrift.metastore.link import shown
+from query_api.thrift.metastore.upstream import Introduction, Upstreams, UpstreamSettings
 
 
 def setting(target: Target, name: str) -> str:

@@ -12,9 +12,9 @@ from connectors.metrics import Metrics as ConnectorMetrics
 from hive.errors import RecordFormatError, UnreadableRecordError
 from metatide.health import Thresholds, judge
 from metatide.health.metrics import HealthMetrics
-from metatide.process_metrics import process_metrics
-from processors.metrics import Metrics as WorkerMetrics
-from processors.phases import Phase
+from metatide.process.metrics import process_metrics
+from processors.worker.metrics import Metrics as WorkerMetrics
+from processors.worker.phases import Phase
 from query_api.audit.metrics import Metrics as AuditMetrics
 from query_api.database.metrics import Metrics as DatabaseMetrics
 from query_api.http.metrics import Metrics as HttpMetrics

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from metatide.consoles import PlainConsole
+from metatide.process.consoles import PlainConsole
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

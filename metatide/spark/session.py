@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from hive.errors import InputError, MachineError, TaskError
 from metatide.config import Config
-from metatide.data_folder import open_data_folder
+from metatide.process.data_folder import open_data_folder
 from metatide.spark.package_archive import archive
 from metatide.stack import jars
 from metatide.stack.java import find_java

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from metatide.consoles import PlainConsole
+from metatide.process.consoles import PlainConsole
 
 PATIENCE_S = 2.0
 

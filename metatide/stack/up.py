@@ -12,8 +12,9 @@ import httpx
 from hive.errors import MachineError
 from hive.urls import masked
 from metatide.config import Config, Effective
-from metatide.data_folder import open_data_folder
 from metatide.metastores import require_gssapi
+from metatide.process.data_folder import open_data_folder
+from metatide.process.stop_signals import STOP_SIGNALS
 from metatide.stack import database, jars
 from metatide.stack.java import find_java
 from metatide.stack.kafka import KafkaProbe
@@ -27,7 +28,6 @@ from metatide.stack.realm import Realm, require_free_choice
 from metatide.stack.service import Service
 from metatide.stack.state import ProcessState, StackState, StateFile
 from metatide.stack.supervisor import Say, Supervisor
-from metatide.stop_signals import STOP_SIGNALS
 
 ROOM_BYTES = 512 * MIB
 _READY_POLL_S = 0.1

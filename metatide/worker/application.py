@@ -28,7 +28,7 @@ from metatide.worker.reporter import PROBE_PATIENCE_S, Reporter, health_watch
 from metatide.worker.shards import WorkerShards
 from metatide.worker.thrift import WorkerThriftServer
 from metatide.worker.thrift_part import thrift_part
-from processors.worker import Worker
+from processors.worker.worker import Worker
 from query_api.backend import Backend
 from query_api.background_tasks import Background
 from query_api.database import Primary

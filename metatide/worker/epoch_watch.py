@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 from confluent_kafka import KafkaException
 
-from connectors import headers
+from connectors.publish import headers
 from hive.errors import MetatideError, TopicError
 from state.records.epochs import follows
 from state.topic import Topic, TopicClient

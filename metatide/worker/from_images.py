@@ -11,8 +11,8 @@ from prometheus_client import CollectorRegistry
 
 from hive.errors import MetatideError
 from processors.lost_records import has_records_of
-from processors.metrics import ImageMetrics
-from processors.waiters import Waiters
+from processors.worker.metrics import ImageMetrics
+from processors.worker.waiters import Waiters
 from state.image import Images, Manifest
 from state.store import Commits, MemoryBudget, Position, ReadOnlyStore, StoreSnapshot
 from state.store.families import SHARD_FAMILIES, shard_identity

@@ -15,12 +15,12 @@ from metatide.worker.certificates import trusted
 from query_api.thrift.http_transport import basic
 from query_api.thrift.http_transport.scheme import Scheme
 from query_api.thrift.http_transport.settings import HttpSettings
+from query_api.thrift.metastore.upstream import Upstreams, UpstreamSettings
 from query_api.thrift.sasl import digest, ldap, plain, tokens
 from query_api.thrift.sasl.mechanism import Mechanism
 from query_api.thrift.sasl.password_function import PasswordFunction
 from query_api.thrift.sasl.relayed_tokens import RelayedTokens
 from query_api.thrift.settings import MIB
-from query_api.thrift.upstream import Upstreams, UpstreamSettings
 
 log = structlog.get_logger(__name__)
 

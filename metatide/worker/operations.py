@@ -10,9 +10,9 @@ from starlette.exceptions import HTTPException
 from metatide.health import ConnectorHealth, Health, Level, Thresholds
 from metatide.worker.reporter import MemberStatus, Reporter
 from metatide.worker.thrift import PORT_PATH, ThriftPort, WorkerThriftServer
-from processors.phases import Phase
-from processors.shard_content import Objects, ShardContent, shard_content
-from processors.status import ShardStatus
+from processors.worker.phases import Phase
+from processors.worker.shard_content import Objects, ShardContent, shard_content
+from processors.worker.status import ShardStatus
 from query_api.audit import AUDITS
 from query_api.http.access import Access
 from query_api.http.admin import ORDERS

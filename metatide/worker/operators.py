@@ -3,7 +3,7 @@
 from typing import Any
 
 from metatide.config import Config
-from processors.worker import Worker
+from processors.worker.worker import Worker
 from query_api.audit import AUDITS, Auditor, Rounds
 from query_api.background_tasks import Background
 from query_api.database import Primary

@@ -9,9 +9,9 @@ from metatide.config import Config
 from metatide.health import Health, HealthWatch
 from metatide.health.metrics import HealthMetrics
 from metatide.health.thresholds import thresholds
-from metatide.process_metrics import VERSION, process_metrics
-from processors.status import WorkerStatus, worker_status
-from processors.worker import Worker
+from metatide.process.metrics import VERSION, process_metrics
+from processors.worker.status import WorkerStatus, worker_status
+from processors.worker.worker import Worker
 from query_api.database import Primary
 from query_api.http.metrics import Together
 

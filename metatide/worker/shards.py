@@ -1,7 +1,7 @@
 """A worker's shards as the HTTP and Thrift servers use them."""
 
 from metatide.worker.epoch_watch import EpochWatch
-from processors.worker import Worker
+from processors.worker.worker import Worker
 from query_api.shards import Shard
 from state.records import Scope
 from state.records.routing import shards_of

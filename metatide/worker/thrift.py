@@ -27,15 +27,15 @@ from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import Settings
 from query_api.http.forward import Forwarder
-from query_api.thrift.expressions import Expressions, JavaSettings
-from query_api.thrift.link import Address
-from query_api.thrift.metastore_facts import ask_for_facts
+from query_api.thrift.java.expressions import Expressions, JavaSettings
+from query_api.thrift.metastore.facts import ask_for_facts
+from query_api.thrift.metastore.link import Address
+from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.methods.left_statistics import LeftStatistics
 from query_api.thrift.sasl.mechanism import Mechanism
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import MIB, ThriftSettings
-from query_api.thrift.upstream import UpstreamSettings
 
 PORT_PATH: Final = "/v1/thrift"
 KNOWN_S: Final = 10.0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pyspark import SparkContext
 
-from processors.replay import replay
+from processors.replay.replay import replay
 from processors.spark.scratch import scratch
 from processors.spark.task import telling
 from state.image import Images

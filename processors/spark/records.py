@@ -4,7 +4,7 @@ from typing import Any
 
 from hive.errors import RecordFormatError
 from processors.applier import Applier
-from processors.replay import replay
+from processors.replay.replay import replay
 from state.store import Store
 from state.topic import Topic, TopicReader
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 import msgspec
 
 from query_api.in_flight import Budget
-from query_api.thrift.connection import Connection
+from query_api.thrift.connection.connection import Connection
+from query_api.thrift.connection.ended_connections import EndedConnections
 from query_api.thrift.dispatch import Dispatch
-from query_api.thrift.ended_connections import EndedConnections
 from query_api.thrift.forward import FORWARDED
 from query_api.thrift.http_transport.connection import HttpConnection
 from query_api.thrift.http_transport.session import Session

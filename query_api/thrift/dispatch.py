@@ -9,23 +9,23 @@ from hive.errors import MetatideError, ThriftError, UnprovedError
 from query_api.reasons import Reason, Source
 from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable
-from query_api.thrift.client_identity import (
+from query_api.thrift.connection.connection import Connection
+from query_api.thrift.forward import FORWARDED, REFUSED, answer_fields, call_of, reply
+from query_api.thrift.hub import Hub
+from query_api.thrift.metastore.client_identity import (
     REPEATED,
     REPEATED_BYTES_MAX,
     SET_META_CONF,
     SET_UGI,
 )
-from query_api.thrift.connection import Connection
-from query_api.thrift.constants import CONSTANT_METHODS
-from query_api.thrift.forward import FORWARDED, REFUSED, answer_fields, call_of, reply
-from query_api.thrift.hub import Hub
+from query_api.thrift.metastore.constants import CONSTANT_METHODS
 from query_api.thrift.own_writes import OwnWrites
+from query_api.thrift.protocol.scanner import READ_STEPS_MAX
+from query_api.thrift.protocol.wire import Fault, Message, MessageType, refusal
 from query_api.thrift.relay import ClientRelay
 from query_api.thrift.replies import CALL_HEAD, Replies, key_of
 from query_api.thrift.results import whole
 from query_api.thrift.sasl.mechanism import Identity
-from query_api.thrift.scanner import READ_STEPS_MAX
-from query_api.thrift.wire import Fault, Message, MessageType, refusal
 
 _NEVER_ONE_WAY: Final = REPEATED | {FORWARDED}
 

@@ -18,10 +18,10 @@ from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Client
-from query_api.thrift.link import Address, Collected, Link, shown
-from query_api.thrift.scanner import READ_STEPS_MAX, STEPS_MAX, Scanner
-from query_api.thrift.upstream import Upstreams, UpstreamSettings
-from query_api.thrift.wire import Message, MessageType, header
+from query_api.thrift.metastore.link import Address, Collected, Link, shown
+from query_api.thrift.metastore.upstream import Upstreams, UpstreamSettings
+from query_api.thrift.protocol.scanner import READ_STEPS_MAX, STEPS_MAX, Scanner
+from query_api.thrift.protocol.wire import Message, MessageType, header
 
 FORWARDED: Final = "metatide.forward"
 TIMEOUT_S: Final = 5.0

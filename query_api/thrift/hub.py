@@ -9,14 +9,14 @@ from query_api.resolver.patience import Patience
 from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import Views
 from query_api.thrift.call import Methods
-from query_api.thrift.client_links import ClientLinks
-from query_api.thrift.constants import Constants
 from query_api.thrift.forward import Peers
+from query_api.thrift.metastore.client_links import ClientLinks
+from query_api.thrift.metastore.constants import Constants
+from query_api.thrift.metastore.upstream import Upstreams
 from query_api.thrift.metrics import Metrics
 from query_api.thrift.reply_cache import ReplyCache
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Shadow
-from query_api.thrift.upstream import Upstreams
 
 
 class Hub(msgspec.Struct, frozen=True, kw_only=True, eq=False):

@@ -6,17 +6,17 @@ from time import perf_counter
 from hive.errors import UpstreamError
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, Client, Unable, Why
-from query_api.thrift.client_identity import SET_META_CONF, ClientIdentity
-from query_api.thrift.connection import Connection
+from query_api.thrift.connection.connection import Connection
 from query_api.thrift.hub import Hub
-from query_api.thrift.link import Link
-from query_api.thrift.metastore_reader import ASK_TIMEOUT_S, MetastoreReader, MetastoreReply, ask
+from query_api.thrift.metastore.client_identity import SET_META_CONF, ClientIdentity
+from query_api.thrift.metastore.link import Link
+from query_api.thrift.metastore.reader import ASK_TIMEOUT_S, MetastoreReader, MetastoreReply, ask
+from query_api.thrift.metastore.relayed_call import RelayedCall
 from query_api.thrift.method_kinds import may_change_answers
 from query_api.thrift.own_writes import OwnWrites
-from query_api.thrift.relayed_call import RelayedCall
+from query_api.thrift.protocol.wire import Fault, Message, refusal
 from query_api.thrift.replies import Replies
 from query_api.thrift.sasl.mechanism import Identity
-from query_api.thrift.wire import Fault, Message, refusal
 
 
 class ClientRelay:

@@ -11,11 +11,11 @@ import structlog
 from query_api.latest.latest_log import LatestLog
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import CallAnswer, Client, Why
-from query_api.thrift.connection import Connection
+from query_api.thrift.connection.connection import Connection
 from query_api.thrift.hub import Hub
 from query_api.thrift.metrics import METASTORE
+from query_api.thrift.protocol.wire import REPLY_HEAD, Message, MessageType, header
 from query_api.thrift.reply_cache import CachedReply, cached_reply
-from query_api.thrift.wire import REPLY_HEAD, Message, MessageType, header
 
 AT_ONCE_BYTES: Final = 256 * 1024
 """The number of bytes of a chunked answer that are written before other clients get a turn."""

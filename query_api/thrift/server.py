@@ -21,17 +21,17 @@ from query_api.thrift.accepted import (
     dispatch_of,
 )
 from query_api.thrift.call import Methods
-from query_api.thrift.client_links import ClientLinks
-from query_api.thrift.constants import Constants
-from query_api.thrift.ended_connections import EndedConnections
+from query_api.thrift.connection.ended_connections import EndedConnections
 from query_api.thrift.forward import Peers
 from query_api.thrift.hub import Hub
-from query_api.thrift.link import Address, shown
+from query_api.thrift.metastore.client_links import ClientLinks
+from query_api.thrift.metastore.constants import Constants
+from query_api.thrift.metastore.link import Address, shown
+from query_api.thrift.metastore.upstream import Upstreams, UpstreamSettings
 from query_api.thrift.metrics import Metrics
 from query_api.thrift.reply_cache import reply_cache
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Difference, Shadow
-from query_api.thrift.upstream import Upstreams, UpstreamSettings
 from query_api.timeouts import FINISH_S_MAX
 
 BACKLOG: Final = 1024

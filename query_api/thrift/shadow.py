@@ -13,11 +13,11 @@ from hive.thrift.plain_values import Value, differences, parse, shown
 from query_api.background_tasks import Background
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Methods
-from query_api.thrift.link import Collected
+from query_api.thrift.metastore.link import Collected
+from query_api.thrift.metastore.upstream import Introduction, Upstreams
 from query_api.thrift.metrics import Metrics
+from query_api.thrift.protocol.wire import MessageType, header
 from query_api.thrift.results import whole
-from query_api.thrift.upstream import Introduction, Upstreams
-from query_api.thrift.wire import MessageType, header
 
 AT_A_TIME: Final = 4
 WAITING_MAX: Final = 200

@@ -6,17 +6,17 @@ from opentelemetry.trace import Span, use_span
 
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Call, Client, Why
-from query_api.thrift.connection import Connection
+from query_api.thrift.connection.connection import Connection
 from query_api.thrift.dispatch import Dispatch
-from query_api.thrift.http_layer import HttpLayer
 from query_api.thrift.hub import Hub
-from query_api.thrift.link import Link
+from query_api.thrift.metastore.http_layer import HttpLayer
+from query_api.thrift.metastore.link import Link
+from query_api.thrift.metastore.relayed_call import RelayedCall
 from query_api.thrift.metrics import METASTORE
 from query_api.thrift.own_writes import OwnWrites
+from query_api.thrift.protocol.wire import Message
 from query_api.thrift.relay import ClientRelay
-from query_api.thrift.relayed_call import RelayedCall
 from query_api.thrift.replies import Replies
-from query_api.thrift.wire import Message
 from state.tracing import Tracing, continuation, grounds, now_ns, sampled_trace_id
 
 

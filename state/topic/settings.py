@@ -27,7 +27,7 @@ QUIET.propagate = False
 
 Security = Mapping[str, str]
 """TLS and SASL in librdkafka's words, if it has some, and the properties of
-`state.topic.properties`; `processors.credentials` translates them for Faust, and
+`state.topic.properties`; `processors.consumer.credentials` translates them for Faust, and
 `processors.spark.kafka_source` for Spark."""
 
 

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from confluent_kafka import TopicPartition
 
-from connectors import headers, tails
 from connectors.connector import Connector, Status
-from connectors.headers import RecordHeaders, RecordKind
+from connectors.log.source import Source
 from connectors.metrics import Metrics
-from connectors.publisher import FENCE, write_now
+from connectors.publish import headers, tails
+from connectors.publish.headers import RecordHeaders, RecordKind
+from connectors.publish.publisher import FENCE, write_now
+from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
-from connectors.source import Source
-from connectors.watermark import Watermark
 from hive.schema import Version, create, detect, metadata
 from processors.fold import Fold
 from state.records import AnyRecord, Change, decode

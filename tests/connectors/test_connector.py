@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from connectors import tails
-from connectors.headers import RecordKind
+from connectors.log.sql_source import SqlSource
+from connectors.publish import tails
+from connectors.publish.headers import RecordKind
 from connectors.settings import Pace
-from connectors.sql_source import SqlSource
 from hive.schema import Version, create
 from metatide.demo.store import Store
 from metatide.stack.database import make_engine

@@ -14,10 +14,10 @@ from random import Random
 import pytest
 import sqlalchemy as sa
 
-from connectors import tails
 from connectors import topic_admin as events
-from connectors.renames import Renames
-from connectors.routing import route
+from connectors.publish import tails
+from connectors.publish.renames import Renames
+from connectors.publish.routing import route
 from hive.events.decode import decode
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
@@ -35,8 +35,8 @@ from tests.connectors.connector_runs import (
     until,
 )
 from tests.metatide.demo import workload_runs
-from tests.support import hms_objects as objects
-from tests.support.metastore import Instances, MetastoreFactory
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.metastore import Instances, MetastoreFactory
 from tests.support.processes import die_with_parent
 
 pytestmark = pytest.mark.slow

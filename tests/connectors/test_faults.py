@@ -8,11 +8,12 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import LogCapture
 
-from connectors import publisher, tails, topic_records
-from connectors.headers import RecordKind
-from connectors.last_event import LastEvent
+from connectors.feed import topic_records
+from connectors.log.last_event import LastEvent
+from connectors.log.sql_source import SqlSource
+from connectors.publish import publisher, tails
+from connectors.publish.headers import RecordKind
 from connectors.settings import Pace
-from connectors.sql_source import SqlSource
 from hive.events.decode import decode
 from hive.events.event_types import CommitTransaction, Event
 from hive.events.row import NotificationRow
@@ -416,7 +417,7 @@ def test_an_event_that_makes_a_record_which_nobody_could_read_is_set_aside(
         assert isinstance(event, CommitTransaction)
         return msgspec.structs.replace(event, txn=1 << 63)
 
-    monkeypatch.setattr("connectors.publish_session.decode", decode_laxly)
+    monkeypatch.setattr("connectors.publish.publish_session.decode", decode_laxly)
     log.write(1)
     log.write(2)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:

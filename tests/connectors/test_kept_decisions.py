@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors import kept_decisions, tails, topic_admin
+from connectors import kept_decisions, topic_admin
 from connectors.kept_decisions import Standing, keep_decisions
+from connectors.publish import tails
 from processors.fold import Fold
 from state.records import AnyRecord, Change, Pause, SetLists, decode
 from state.records.numbers import NATURAL_MAX
@@ -15,7 +16,7 @@ from state.shard_reader import ShardReader
 from state.store import MemoryStore
 from state.topic import Topic, TopicReader
 from state.topic.client import topic_bounds
-from tests.support.topics import delete_before, new_topic, write
+from tests.support.kafka.topics import delete_before, new_topic, write
 
 PAUSE = Pause(0, 7, paused=True)
 RESUME = Pause(0, 9, paused=False)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connectors.sql_source import SqlSource
+from connectors.log.sql_source import SqlSource
 from hive.write_ids.relations import equal
 from hive.write_ids.text import parse_write_id_list
 from metatide.stack.database import make_engine
@@ -13,10 +13,10 @@ from state.export import export
 from state.shard_reader import ShardReader
 from tests.connectors.connector_runs import assert_unbroken, connecting, fold, new_topic, read
 from tests.metatide.cli.test_fold import COLD_KEYS, WITHOUT_EVENTS, stored, unordered
-from tests.support import hms_objects as objects
-from tests.support.hms_client import HmsClient
-from tests.support.hms_state import state
-from tests.support.metastore import Instances, MetastoreFactory
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.hms_client import HmsClient
+from tests.support.hive.hms_state import state
+from tests.support.hive.metastore import Instances, MetastoreFactory
 
 pytestmark = pytest.mark.hive
 COLUMNS = {"id": "bigint", "v": "string"}

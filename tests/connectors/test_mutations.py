@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.routing import route
-from connectors.translate import Addressed, translate, undecodable
+from connectors.publish.routing import route
+from connectors.publish.translate import Addressed, translate, undecodable
 from hive.errors import EventError
 from hive.events.decode import decode
 from hive.events.envelope import GZIP, PLAIN, open_message, seal_message

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors import tails, topic_admin
-from connectors.headers import RecordKind
-from connectors.last_event import LastEvent
+from connectors import topic_admin
+from connectors.log.last_event import LastEvent
 from connectors.orders import obey
+from connectors.publish import tails
+from connectors.publish.headers import RecordKind
 from hive.errors import RecordFormatError
 from hive.names import TableName
 from state.records import Pause, Reset, ResetTable, Scope, ScopeKind, SetLists, Skip

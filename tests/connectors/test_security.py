@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.sql_source import SqlSource
+from connectors.log.sql_source import SqlSource
 from metatide.config import load
 from metatide.stack.database import make_engine
 from metatide.stack.java import find_java
@@ -14,7 +14,7 @@ from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
 from metatide.topic import events_topic
 from tests.connectors.connector_runs import Log, assert_unbroken, connecting, read
-from tests.support.guarded_kafka import GuardedKafka
+from tests.support.kafka.guarded import GuardedKafka
 from tests.support.processes import open_folder, running
 
 pytestmark = pytest.mark.slow

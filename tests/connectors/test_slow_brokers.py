@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from structlog.testing import LogCapture
 
-from connectors import publisher, tails
-from connectors.publisher import Publisher
-from connectors.source import Bounds, Poll
-from connectors.sql_source import SqlSource
+from connectors.log.source import Bounds, Poll
+from connectors.log.sql_source import SqlSource
+from connectors.publish import publisher, tails
+from connectors.publish.publisher import Publisher
 from hive.errors import PublishError, SourceError
 from state.topic import Topic
 from state.topic.client import topic_bounds

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 
-from connectors import headers, tails, topic_admin
-from connectors.headers import RecordHeaders, RecordKind
-from connectors.producer import make_producer
+from connectors import topic_admin
+from connectors.publish import headers, tails
+from connectors.publish.headers import RecordHeaders, RecordKind
+from connectors.publish.producer import make_producer
 from state.topic import Topic
 from state.topic.client import topic_bounds
-from tests.support.topics import new_topic
+from tests.support.kafka.topics import new_topic
 
 LOAD = RecordHeaders(RecordKind.LOAD, 1, 0, "rows")
 

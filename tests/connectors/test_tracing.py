@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from connectors.sql_source import SqlSource
+from connectors.log.sql_source import SqlSource
 from metatide.stack.database import make_engine
-from processors.traced_applier import TracedApplier
+from processors.worker.traced_applier import TracedApplier
 from state.records import encode
 from state.store import MemoryStore
 from tests.connectors.connector_runs import Log, connecting, new_topic, read_all

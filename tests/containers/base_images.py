@@ -28,7 +28,7 @@ from metatide.stack import jars
 from metatide.stack.metastore import java_21
 from state.folders import make_folder
 from tests.containers.engine import Engine, running_engine
-from tests.support import hive_source
+from tests.support.hive import source as hive_source
 
 FOLDER: Final = Path(__file__).with_name("base_images")
 DEBIAN: Final = "debian:bookworm-slim"

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.containers.deployment import CORE, OURS, PAGE, Deployment
 from tests.containers.engine import Engine
-from tests.support import hms_client
+from tests.support.hive import hms_client
 from tests.support.transcripts import commands
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(1800)]

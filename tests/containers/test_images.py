@@ -14,7 +14,7 @@ import yaml
 from tests.containers.base_images import DEBIAN
 from tests.containers.deployment import ROOT, Deployment
 from tests.containers.engine import Engine
-from tests.support.kerberized_kafka import kerberized_site
+from tests.support.kafka.kerberized import kerberized_site
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(1800)]
 

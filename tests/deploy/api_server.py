@@ -19,7 +19,7 @@ from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
 from tests.deploy.helm import KUBERNETES, MODULES, Object
 from tests.support.go_programs import OwnModule, go_program, module_files
-from tests.support.openssl import openssl
+from tests.support.logins.openssl import openssl
 from tests.support.processes import open_folder, running
 
 _ETCD: Final = "3.5.14"

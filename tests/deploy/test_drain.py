@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.query_api.sales import ORDERS, sales
-from tests.support.topics import new_topic
+from tests.support.kafka.topics import new_topic
 from tests.support.workers import WorkerProcess, workers
 
 pytestmark = pytest.mark.slow

@@ -14,18 +14,18 @@ from py4j.protocol import Py4JJavaError
 
 from metatide.stack.machine import free_port
 from tests.deploy.helm import CHART, rendered
-from tests.query_api.thrift.metastore_login.realm import CORE, PROPERTIES, hive_users, realm
+from tests.query_api.thrift.metastore.login.realm import CORE, PROPERTIES, hive_users, realm
 from tests.query_api.thrift.structs import message
-from tests.support.certificates import STORE_PASSWORD, Authority
-from tests.support.hive_client import HiveClient, log_in_by_keytab
-from tests.support.kdc import HOST, REALM, SERVICE
-from tests.support.kerberized_kafka import keys_in
+from tests.support.hive.client import HiveClient, log_in_by_keytab
+from tests.support.hive.secure_metastore import secure_metastore
+from tests.support.kafka.kerberized import keys_in
+from tests.support.kafka.topics import new_topic
 from tests.support.locked_packages import package_folder
+from tests.support.logins.certificates import STORE_PASSWORD, Authority
+from tests.support.logins.kdc import HOST, REALM, SERVICE
+from tests.support.logins.tickets import session_with
 from tests.support.processes import open_folder
 from tests.support.secrets_in_logs import assert_untold, logs_in
-from tests.support.secure_metastore import secure_metastore
-from tests.support.tickets import session_with
-from tests.support.topics import new_topic
 from tests.support.workers import PATIENCE_S, WorkerProcess, workers
 
 pytestmark = [

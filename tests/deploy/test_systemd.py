@@ -19,10 +19,10 @@ from metatide.stack.machine import LOOPBACK, free_port
 from metatide.stack.ports import Ports
 from tests.deploy.systemd_machine import CHECKOUT, PATIENCE_S, ROOT, SystemdMachine
 from tests.support import local_http
-from tests.support.guarded_kafka import PASSWORD, GuardedKafka
+from tests.support.kafka.guarded import PASSWORD, GuardedKafka
+from tests.support.kafka.topics import new_topic
 from tests.support.processes import open_folder, running
 from tests.support.secrets_in_logs import assert_untold
-from tests.support.topics import new_topic
 
 pytestmark = pytest.mark.systemd
 

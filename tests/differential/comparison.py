@@ -21,7 +21,7 @@ from tests.query_api.thrift.methods.comparison import comparable
 from tests.query_api.thrift.methods.corpus import UNORDERED
 from tests.query_api.thrift.methods.test_metastore import decoded
 from tests.query_api.thrift.methods.wire import RawClient, result, struct_of
-from tests.support import idl
+from tests.support.hive import idl
 
 ROUNDS: Final = 6
 """How many times a question is asked if the metastore changes meanwhile."""

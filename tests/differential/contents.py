@@ -8,7 +8,7 @@ from hive.names import partition_values
 from tests.differential.names import DATABASES, Names
 from tests.differential.question_parts import KnownTable
 from tests.query_api.thrift.methods.corpus import INSERT_ONLY, shown
-from tests.support.hms_client import HmsClient
+from tests.support.hive.hms_client import HmsClient
 
 Place = tuple[str, str]
 

@@ -19,7 +19,7 @@ from tests.differential.steps import AnyStep, Held, Step
 from tests.differential.survey import Survey, surveying
 from tests.differential.world import Standing
 from tests.differential.writers import writing
-from tests.support import hms_client
+from tests.support.hive import hms_client
 
 STEPS: Final = 50
 QUESTIONS: Final = 200

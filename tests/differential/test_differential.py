@@ -16,9 +16,9 @@ from tests.differential.report import Report
 from tests.differential.series import series
 from tests.differential.shrinking import Story
 from tests.differential.world import PROPERTIES, World, standing
-from tests.support import matrix
-from tests.support.matrix import Row
-from tests.support.releases import NEWEST
+from tests.support.hive import matrix
+from tests.support.hive.matrix import Row
+from tests.support.hive.releases import NEWEST
 
 SEED = "DIFFERENTIAL_SEED"
 STORIES_MAX = 3

@@ -9,7 +9,7 @@ from typing import Final
 
 from metatide.stack.machine import LOOPBACK, free_port
 from tests.support import local_http
-from tests.support.metastore import Instances
+from tests.support.hive.metastore import Instances
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.engines.statements import ADMINISTRATOR, Statement
-from tests.support.sql import Answer, Session
+from tests.support.engines.sql import Answer, Session
 
 OpenSession = Callable[[str, str, str], Session]
 """Opens a session with a catalog and a schema, for a user."""

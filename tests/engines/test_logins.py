@@ -13,19 +13,20 @@ import pytest
 from metatide.stack import java_kerberos
 from metatide.stack.machine import free_port
 from tests.query_api.thrift.http_transport.issuer import Issuer
-from tests.query_api.thrift.metastore_login.realm import CORE, OWN, realm
-from tests.support import local_http, spark_process
-from tests.support.certificates import STORE_PASSWORD, Authority
-from tests.support.directory import USER_DN, directory
-from tests.support.guarded_metastore import by_jwt, by_ldap, guarded_metastore
-from tests.support.hive_session import Login, hive_process
-from tests.support.kdc import HOST, REALM, SERVICE
-from tests.support.kerberized_kafka import keys_in
+from tests.query_api.thrift.metastore.login.realm import CORE, OWN, realm
+from tests.support import local_http
+from tests.support.engines import spark_process
+from tests.support.engines.spark_process import SELECTED, SPARK, VERSION, client_jars, query_results
+from tests.support.hive.guarded_metastore import by_jwt, by_ldap, guarded_metastore
+from tests.support.hive.secure_metastore import secure_metastore
+from tests.support.hive.session import Login, hive_process
+from tests.support.kafka.kerberized import keys_in
 from tests.support.locked_packages import package_folder
+from tests.support.logins.certificates import STORE_PASSWORD, Authority
+from tests.support.logins.directory import USER_DN, directory
+from tests.support.logins.kdc import HOST, REALM, SERVICE
 from tests.support.processes import open_folder
 from tests.support.secrets_in_logs import assert_untold, logs_in
-from tests.support.secure_metastore import secure_metastore
-from tests.support.spark_process import SELECTED, SPARK, VERSION, client_jars, query_results
 from tests.support.stacks import Stack, stack
 
 pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(1800)]

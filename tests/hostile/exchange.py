@@ -19,11 +19,11 @@ from thriftpy2.utils import deserialize
 from hive.errors import ThriftError
 from metatide.stack.machine import LOOPBACK
 from query_api.http.server import HEAD_BYTES_MAX
-from query_api.thrift.compact_reader import PROTOCOL, CompactReader
-from query_api.thrift.first_bytes import Transport, transport_of
-from query_api.thrift.frames import Frames
-from query_api.thrift.scanner import STEPS_MAX, Scanner
-from query_api.thrift.wire import MessageType
+from query_api.thrift.connection.first_bytes import Transport, transport_of
+from query_api.thrift.protocol.compact_reader import PROTOCOL, CompactReader
+from query_api.thrift.protocol.frames import Frames
+from query_api.thrift.protocol.scanner import STEPS_MAX, Scanner
+from query_api.thrift.protocol.wire import MessageType
 
 PATIENCE_S: Final = 30.0
 _MESSAGE_BYTES_MAX: Final = 100 << 20

@@ -9,7 +9,7 @@ from metatide.stack.machine import LOOPBACK
 from metatide.worker.operations import OPERATIONS
 from query_api.http.openapi import document
 from query_api.thrift.forward import _CALL, FORWARDED
-from query_api.thrift.frames import Frames
+from query_api.thrift.protocol.frames import Frames
 from tests.query_api.sales import DAYS, ORDERS
 from tests.query_api.thrift.methods import corpus
 from tests.query_api.thrift.methods.wire import request

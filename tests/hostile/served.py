@@ -10,7 +10,7 @@ import uvloop
 from hive.names import table_name
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION
-from metatide import logs
+from metatide.process import logs
 from metatide.stack.machine import LOOPBACK, free_port
 from processors.freed_memory import limit_freed_memory
 from query_api.backend import Backend

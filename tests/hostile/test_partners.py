@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from hive.errors import InputError
 from metatide.cli.status import EXIT_STATUS
-from processors.group import Group, Membership
+from processors.consumer.group import Group, Membership
 from query_api import partners as partners_module
 from query_api.http import Settings
 from query_api.http.access import FileTokens

@@ -14,7 +14,7 @@ from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from metatide.config import load
 from metatide.stack.ports import Ports
 from state.topic import TopicClient
-from tests.support.guarded_kafka import GuardedKafka
+from tests.support.kafka.guarded import GuardedKafka
 from tests.support.processes import open_folder, running
 from tests.support.stacks import Stack, stack
 

@@ -8,8 +8,8 @@ from query_api.partners import Partners, SecretFile
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Relay
 from query_api.thrift.forward import FORWARDED
-from query_api.thrift.link import Address
-from query_api.thrift.wire import MessageType
+from query_api.thrift.metastore.link import Address
+from query_api.thrift.protocol.wire import MessageType
 from tests.query_api.thrift.serving import HOST, Client, Metastore, answer, result, serving, until
 from tests.query_api.thrift.structs import message, text
 

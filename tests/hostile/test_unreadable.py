@@ -14,20 +14,20 @@ import httpx
 import pytest
 from confluent_kafka import Producer
 
-from connectors.single_records import record_at
+from connectors.feed.single_records import record_at
 from hive.errors import UnreadableRecordError
 from hive.names import table_name
 from metatide.cli.digest import _digests
-from processors.inflate import BATCH_BYTES_MAX
-from processors.replay import rebuild
+from processors.consumer.inflate import BATCH_BYTES_MAX
+from processors.replay.replay import rebuild
 from state.records import FORMAT_VERSION, AnyRecord, Change, Skip, encode
 from state.records.routing import table_shard
 from state.store import MemoryBudget
 from state.topic import Topic, TopicClient
 from tests.support import local_http
+from tests.support.kafka.topics import TopicWriter, log_records, new_topic
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
-from tests.support.topics import TopicWriter, log_records, new_topic
 from tests.support.workers import WorkerProcess, workers
 
 pytestmark = pytest.mark.slow

@@ -23,7 +23,7 @@ from tests.query_api.sales import ORDERS, sales
 from tests.query_api.thrift.methods import wire
 from tests.query_api.thrift.methods.corpus import Call
 from tests.query_api.thrift.structs import message
-from tests.support.topics import new_topic
+from tests.support.kafka.topics import new_topic
 from tests.support.workers import PATIENCE_S, WorkerProcess, workers
 
 SHARDS: Final = 4

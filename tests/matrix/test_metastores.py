@@ -19,8 +19,8 @@ from tests.query_api.thrift.methods import caches, contents, wire
 from tests.query_api.thrift.methods.comparison import Comparison
 from tests.query_api.thrift.methods.corpus import corpus, sample
 from tests.query_api.thrift.methods.test_method_table import DROPPED
-from tests.support import hms_state, matrix
-from tests.support.metastore import Instances
+from tests.support.hive import hms_state, matrix
+from tests.support.hive.metastore import Instances
 
 _DATABASES = ("reader", "reader_2", "shown")
 _OF_EACH = 4

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from connectors.loads.batch import find_database
-from connectors.sql_source import SqlSource
+from connectors.log.sql_source import SqlSource
 from hive.errors import InputError
 from metatide.config import load as load_config
 from metatide.doctor import Status, Target, database
 from metatide.stack.database import make_engine
 from metatide.worker.read_settings import open_primary, read_settings
-from tests.support import hms_objects as objects
-from tests.support import matrix
-from tests.support.metastore import Instances
+from tests.support.hive import hms_objects as objects
+from tests.support.hive import matrix
+from tests.support.hive.metastore import Instances
 
 _OLD = [row for row in matrix.ROWS if row not in matrix.FOLLOWED]
 # By the driver of MariaDB it doesn't see there the database that it has just made.

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import matrix
-from tests.support.matrix import Row
+from tests.support.hive import matrix
+from tests.support.hive.matrix import Row
 
 _ROOT = Path(__file__).parents[2]
 

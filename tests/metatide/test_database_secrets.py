@@ -11,15 +11,15 @@ from typing import Final, NamedTuple
 import pytest
 import sqlalchemy as sa
 
-from connectors import tails
+from connectors.publish import tails
 from hive.reader.engines import open_engine
 from tests.connectors.connector_runs import Log, until
 from tests.hive.reader.test_engines import private_postgres
-from tests.support.certificates import Authority
-from tests.support.kerberized_kafka import until_it_waits
+from tests.support.kafka.kerberized import until_it_waits
+from tests.support.kafka.topics import new_topic
+from tests.support.logins.certificates import Authority
 from tests.support.processes import open_folder
 from tests.support.secrets_in_logs import assert_untold, logs_in
-from tests.support.topics import new_topic
 from tests.support.workers import WorkerProcess, workers
 
 pytestmark = [pytest.mark.stock, pytest.mark.timeout(600)]

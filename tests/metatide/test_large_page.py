@@ -12,8 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.support.chromium import Chromium, chromium
+from tests.support.databases.large_catalog import Size, fill
 from tests.support.frames import Frames, frames
-from tests.support.large_catalog import Size, fill
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 

@@ -19,9 +19,9 @@ import httpx
 import pytest
 
 from metatide.client import Client, Need, ServerError, Settings
-from tests.support import hms_objects as objects
-from tests.support.hms_client import HmsClient
-from tests.support.metastore import Instances, MetastoreFactory
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.hms_client import HmsClient
+from tests.support.hive.metastore import Instances, MetastoreFactory
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 

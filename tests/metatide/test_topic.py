@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from connectors import tails
+from connectors.publish import tails
 from metatide.health.heard import hear_once
 from metatide.stack.database import make_engine
 from tests.connectors.connector_runs import Log, until
-from tests.support.kdc import REALM
-from tests.support.kerberized_kafka import OWN, Site, kerberized_site, until_it_waits
+from tests.support.kafka.kerberized import OWN, Site, kerberized_site, until_it_waits
+from tests.support.logins.kdc import REALM
 from tests.support.workers import WorkerProcess, workers
 
 pytestmark = pytest.mark.logins

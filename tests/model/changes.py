@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from connectors.translate import EVERYWHERE, Addressed, misnamed
+from connectors.publish.translate import EVERYWHERE, Addressed, misnamed
 from hive.names import DatabaseName, TableName
 from state.records import actions as a
 from state.records.objects import DatabaseImage, FunctionImage, NameImage, fingerprint

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from connectors.translate import EVERYWHERE, Addressed
+from connectors.publish.translate import EVERYWHERE, Addressed
 from hive.names import DatabaseName, TableName, table_name
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.snapshot import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from connectors.routing import route
+from connectors.publish.routing import route
 from state.records import AnyRecord, Change, Reset
 from state.records.actions import AnyAction, PutPartitions
 from tests.model.metastore import History, Metastore

@@ -11,7 +11,7 @@ from state.records import encode
 from state.store import MemoryStore, Position, metadata
 from state.topic import Topic, TopicReader
 from tests.support.histories import OTHERS, RECORDS
-from tests.support.topics import delete_before, new_topic, write
+from tests.support.kafka.topics import delete_before, new_topic, write
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 from pyspark.sql import SparkSession
 
-from connectors import publisher
-from connectors.last_event import LastEvent
+from connectors.log.last_event import LastEvent
+from connectors.publish import publisher
 from metatide.config import Config, load
 from metatide.config.properties import LACKING
 from metatide.config.schema import Spark
@@ -22,9 +22,9 @@ from metatide.stack.ports import Ports
 from processors.spark.kafka_source import source_options
 from state.topic import Topic, TopicReader
 from state.topic.properties import EQUALS
+from tests.support.hive.recorder import Recorder, recording
+from tests.support.kafka.topics import new_topic
 from tests.support.processes import open_folder, running
-from tests.support.recorder import Recorder, recording
-from tests.support.topics import new_topic
 from tests.support.workers import WorkerProcess, workers
 
 RACK = "rack-of-the-test"

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from connectors.routing import route
-from connectors.translate import translate
+from connectors.publish.routing import route
+from connectors.publish.translate import translate
 from hive.events.decode import decode
 from hive.events.row import row_mark
 from metatide.demo.store import Store

@@ -4,8 +4,8 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from connectors.routing import route
-from connectors.translate import translate
+from connectors.publish.routing import route
+from connectors.publish.translate import translate
 from hive.errors import NoSuchObjectError
 from hive.events.decode import decode
 from hive.names import DatabaseName, TableName

@@ -49,14 +49,14 @@ BUGS: Final = (
     Bug(
         "a change under a table's former name is taken at its word",
         13,
-        "connectors.renames",
+        "connectors.publish.renames",
         "        if _name_before(event) in self._old_names:",
         "        if False:",
     ),
     Bug(
         "a connector resumes from the furthest shard",
         45,
-        "connectors.tails",
+        "connectors.publish.tails",
         "        return min((upto for upto in self.upto if upto is not None), default=0)",
         "        return max((upto for upto in self.upto if upto is not None), default=0)",
     ),
@@ -98,14 +98,14 @@ BUGS: Final = (
     Bug(
         "a request for a load is sent once",
         0,
-        "processors.signals",
+        "processors.worker.signals",
         "            waiting.looked_s, waiting.due_s = now, now + again_s",
         "            waiting.looked_s, waiting.due_s = now, now + 1e9",
     ),
     Bug(
         "a load that was killed is waited for without end",
         8,
-        "processors.signals",
+        "processors.worker.signals",
         "            stalled = opened is not None and waiting.has_stalled(opened, now)",
         "            stalled = False",
     ),

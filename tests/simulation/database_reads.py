@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from connectors.last_event import LastEvent
 from connectors.loads.chunks import Load
-from connectors.source import Bounds, OpenTxns, Poll, rows_hash
-from connectors.translate import columns_hash
+from connectors.log.last_event import LastEvent
+from connectors.log.source import Bounds, OpenTxns, Poll, rows_hash
+from connectors.publish.translate import columns_hash
 from hive.events.row import NotificationRow, row_mark
 from hive.names import TableName
 from hive.thrift.view import PartitionView

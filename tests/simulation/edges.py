@@ -21,18 +21,18 @@ import connectors.loads.end_gate
 import connectors.loads.loader
 import connectors.loads.rereads
 import connectors.loads.signals
-import connectors.producer
-import processors.bulk_replay
-import processors.shard
-import processors.signals
-import processors.worker
+import connectors.publish.producer
+import processors.replay.bulk_replay
+import processors.worker.shard
+import processors.worker.signals
+import processors.worker.worker
 import query_api.database.fallback
 import state.topic.partitions
 import state.topic.reader
 import state.topic.settings
 from connectors.loads.loader import UNEXPECTED, UNTAKEN
 from hive.schema import Version
-from processors.limits import Limits
+from processors.worker.limits import Limits
 from query_api.elapsed import elapsed_s
 from tests.simulation import database_reads, stores
 from tests.simulation.broker import Brokers
@@ -77,19 +77,19 @@ class Surroundings:
         batch, rereads = connectors.loads.batch, connectors.loads.rereads
         database: Any = self.database
         return [
-            (connectors.producer, "Producer", producer),
-            (connectors.producer, "Consumer", consumer),
-            (processors.signals, "Producer", producer),
+            (connectors.publish.producer, "Producer", producer),
+            (connectors.publish.producer, "Consumer", consumer),
+            (processors.worker.signals, "Producer", producer),
             (state.topic.partitions, "Consumer", consumer),
             (state.topic.reader, "Consumer", consumer),
             (state.topic.settings, "AdminClient", lambda *_, **__: SimulatedAdmin(brokers)),
-            (processors.worker, "Group", partial(SimulatedGroup, brokers)),
-            (processors.worker, "WorkerDirectory", self._directory),
-            (processors.worker, "MemoryBudget", lambda _: SimpleNamespace(bytes=0)),
-            (processors.worker, "Limits", self._limits),
-            (processors.shard, "Store", partial(stores.SimulatedStore, scheduler)),
-            (processors.shard, "set_aside", stores.set_aside),
-            (processors.bulk_replay, "give_back_freed_memory", lambda: None),
+            (processors.worker.worker, "Group", partial(SimulatedGroup, brokers)),
+            (processors.worker.worker, "WorkerDirectory", self._directory),
+            (processors.worker.worker, "MemoryBudget", lambda _: SimpleNamespace(bytes=0)),
+            (processors.worker.worker, "Limits", self._limits),
+            (processors.worker.shard, "Store", partial(stores.SimulatedStore, scheduler)),
+            (processors.worker.shard, "set_aside", stores.set_aside),
+            (processors.replay.bulk_replay, "give_back_freed_memory", lambda: None),
             (batch, "find_database", lambda _: batch.Database(database, Version.V4_1)),
             (batch, "_look_up", lambda *_: self.database.query(lambda _: set())),
             (batch, "open_snapshot", database_reads.open_snapshot),

@@ -5,8 +5,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from connectors import headers
 from connectors.loads.kafka_sink import BEGIN
+from connectors.publish import headers
 from hive.errors import TopicError
 from state.records.signals import Forget
 from tests.simulation.broker import Headers

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from connectors.connector import Connector
 from connectors.loads.loader import Loader
+from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
-from connectors.watermark import Watermark
 from metatide.worker.shards import WorkerShards
-from processors.worker import Worker, WorkerSettings
+from processors.worker.worker import Worker, WorkerSettings
 from query_api.backend import Backend
 from state.topic import Topic
 from tests.simulation.database import Database

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from processors.group import Membership
-from processors.shard import Record
+from processors.consumer.group import Membership
+from processors.live_record import LiveRecord
 from state.topic import Topic
 from tests.simulation.broker import Brokers, GroupMember
 from tests.simulation.event_loop import SimulatedLoop
@@ -24,7 +24,7 @@ class SimulatedGroup:
         topic: Topic,
         membership: Membership,
         *,
-        offer: Callable[[int, Sequence[Record]], None],
+        offer: Callable[[int, Sequence[LiveRecord]], None],
         assigned: Callable[[frozenset[int]], None],
         unsettled: Callable[[], None],
     ) -> None:
@@ -93,7 +93,7 @@ class SimulatedGroup:
                 for shard, offset in self._next.items():
                     group.committed[self._topic.name, shard] = offset
 
-    def _fetch(self, shard: int) -> list[Record]:
+    def _fetch(self, shard: int) -> list[LiveRecord]:
         partition = self._brokers.topics[self._topic.name].partitions[shard]
         now = self._scheduler.now
         if self._brokers.down or now < partition.stuck_until:
@@ -107,7 +107,7 @@ class SimulatedGroup:
         fetched = partition.readable(offset, _FETCH_RECORDS_MAX, now)
         if fetched:
             self._next[shard] = fetched[-1][0] + 1
-        return [Record(at, record.value, record.written_ms) for at, record in fetched]
+        return [LiveRecord(at, record.value, record.written_ms) for at, record in fetched]
 
     def _revoke(self) -> None:
         self._is_settled = False

@@ -16,7 +16,7 @@ from metatide.cli.work import _settings
 from metatide.config import load
 from metatide.worker.application import status_application
 from metatide.worker.reporter import Reporter
-from processors.worker import Worker
+from processors.worker.worker import Worker
 from query_api.http import ReadServer
 from query_api.http.gate import Gate
 from state.records.routing import table_shard

@@ -12,7 +12,8 @@ from typing import Any, Final
 import pytest
 import sqlalchemy as sa
 
-from tests.support import kafka, postgres
+from tests.support.databases import postgres
+from tests.support.kafka import broker as kafka
 
 _INPUT: Final = "shared_services"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from random import Random
 
-from connectors.translate import Addressed, Everywhere
+from connectors.publish.translate import Addressed, Everywhere
 from hive.names import TableName
 from state.records import AnyRecord, LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind
 from state.records.actions import (
@@ -22,7 +22,7 @@ from state.records.actions import (
 )
 from state.records.objects import PartitionImage, TableImage, WriteIdsImage, fingerprint
 from state.records.routing import table_shard
-from tests.support.topics import Publisher
+from tests.support.kafka.topics import Publisher
 
 
 def digest_of(table: bytes, partitions: dict[str, bytes]) -> str:

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from metatide.stack.kafka import MESSAGE_BYTES_MAX
-from tests.support.stock_postgres import NewStockDatabase
+from tests.support.databases.stock_postgres import NewStockDatabase
 
 
 def test_the_broker_takes_large_records(kafka_broker: str) -> None:

@@ -10,8 +10,8 @@ from metatide.stack.java import find_java
 from metatide.stack.kafka import MESSAGE_BYTES_MAX
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
+from tests.support.engines.query_server import write_properties
 from tests.support.links import Links
-from tests.support.query_server import write_properties
 
 CLIENTS: Final = ("worker-1", "worker-2", "connector-1", "connector-2")
 BROKERS: Final = (1, 2, 3)

@@ -13,8 +13,8 @@ from thriftpy2.thrift import TException
 
 from metatide.stack.machine import LOOPBACK
 from query_api.positions import Position, parse_position
-from tests.support import idl
-from tests.support.hms_client import HmsClient, connect
+from tests.support.hive import idl
+from tests.support.hive.hms_client import HmsClient, connect
 from tests.torture.history import TABLES, Truth
 from tests.torture.writing import VERSION
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hive.errors import MetatideError
 from metatide.cli.digest import _digests
-from processors.replay import rebuild
+from processors.replay.replay import rebuild
 from state.store import MemoryBudget
 from state.topic import TopicClient
 from tests.torture.history import TABLES

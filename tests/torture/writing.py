@@ -22,7 +22,7 @@ from metatide.demo.store import Store
 from metatide.demo.structs import stored_table
 from metatide.demo.workload import Style, Workload
 from metatide.stack import postgres
-from tests.support.hms_client import connect
+from tests.support.hive.hms_client import connect
 from tests.torture.history import BY_METASTORE, TABLES, Truth
 
 VERSION: Final = "version"

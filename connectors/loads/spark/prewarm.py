@@ -17,7 +17,6 @@ from functools import partial
 import structlog
 from pyspark import SparkContext
 
-from connectors import tails
 from connectors.loads.batch import Database
 from connectors.loads.plan import Planned
 from connectors.loads.replica import open_reached
@@ -32,6 +31,7 @@ from connectors.loads.spark.task_messages import (
     WholeLoads,
     share_out,
 )
+from connectors.publish import tails
 from hive.errors import SourceError
 from state.records import Scope
 from state.topic import Topic

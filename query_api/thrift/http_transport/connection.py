@@ -11,7 +11,7 @@ import structlog
 
 from hive.errors import RefusedLoginError
 from query_api.in_flight import LARGE_BYTES, TOO_MANY_BYTES, Budget
-from query_api.thrift.flow_control import FlowControl
+from query_api.thrift.connection.flow_control import FlowControl
 from query_api.thrift.http_transport.request import Request, too_large
 from query_api.thrift.http_transport.response import CONTINUE, Headers, Response, refusal
 from query_api.thrift.http_transport.scheme import Remembered, Scheme, credentials_of

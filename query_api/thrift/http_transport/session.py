@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from hive.errors import ThriftError
 from query_api.in_flight import Budget
-from query_api.thrift.connection import Connection
-from query_api.thrift.connection_state import IDLE, State
-from query_api.thrift.first_bytes import Transport
+from query_api.thrift.connection.connection import Connection
+from query_api.thrift.connection.first_bytes import Transport
+from query_api.thrift.connection.state import IDLE, State
 from query_api.thrift.http_transport.settings import HttpSettings
+from query_api.thrift.protocol.wire import Message
 from query_api.thrift.settings import ThriftSettings
-from query_api.thrift.wire import Message
 
 
 class Exchange(Protocol):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from query_api.thrift.frames import Frames
+from query_api.thrift.protocol.frames import Frames
 from query_api.thrift.sasl.mechanism import Accepted, Exchange, Identity, Layer, Mechanism
 from query_api.thrift.sasl.negotiation import Negotiation, State, Status
 

@@ -5,7 +5,7 @@ from typing import Any
 from gssapi.exceptions import GSSError
 
 from hive.errors import ThriftError
-from query_api.thrift.wire import I32
+from query_api.thrift.protocol.wire import I32
 
 
 class ProtectedFrames:

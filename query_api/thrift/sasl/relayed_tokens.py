@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from hive.errors import MetastoreLoginError, RefusedLoginError, UpstreamError
-from query_api.thrift.metastore_login.negotiation import Peer
+from query_api.thrift.metastore.login.negotiation import Peer
 from query_api.thrift.sasl.digest import NAME, nonce_of, read_digest
 from query_api.thrift.sasl.mechanism import Accepted, Challenge
 from query_api.thrift.sasl.negotiation import Status

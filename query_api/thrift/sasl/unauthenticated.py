@@ -2,7 +2,7 @@
 
 from typing import Final, Protocol
 
-from query_api.thrift.wire import Fault, Message, MessageType, refusal
+from query_api.thrift.protocol.wire import Fault, Message, MessageType, refusal
 
 NEEDS_SASL_LOGIN: Final = (
     "this server lets in only clients that prove who they are by SASL: set "

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 
 import sqlalchemy as sa
 
-from connectors.routing import route
-from connectors.translate import translate
+from connectors.publish.routing import route
+from connectors.publish.translate import translate
 from hive.events.decode import decode
 from hive.events.row import NotificationRow
 from hive.names import parse_table_name

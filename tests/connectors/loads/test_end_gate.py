@@ -9,7 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from connectors.loads import end_gate
 from connectors.loads.end_gate import EndGate
-from connectors.watermark import Watermark
+from connectors.publish.watermark import Watermark
 from hive.errors import SourceError
 from hive.reader.snapshot import DatabaseSnapshot
 

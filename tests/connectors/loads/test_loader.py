@@ -12,8 +12,6 @@ import sqlalchemy as sa
 from confluent_kafka import Producer
 
 from connectors import topic_admin
-from connectors.headers import RecordHeaders, RecordKind
-from connectors.last_event import LastEvent
 from connectors.loads import batch, rereads, signals
 from connectors.loads.batch import Database, Read
 from connectors.loads.finished_loads import ended_scopes
@@ -21,8 +19,10 @@ from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.loader import WORKERS, Loader, loads_engine
 from connectors.loads.plan import everything
 from connectors.loads.sink import Sink
-from connectors.publisher import write_now
-from connectors.watermark import Watermark
+from connectors.log.last_event import LastEvent
+from connectors.publish.headers import RecordHeaders, RecordKind
+from connectors.publish.publisher import write_now
+from connectors.publish.watermark import Watermark
 from hive.errors import InputError, PublishError, SourceError
 from hive.names import TableName
 from hive.reader.snapshot import open_snapshot

@@ -10,7 +10,7 @@ from hive.table_lists import TableLists
 from metatide.stack.database import make_engine
 from tests.connectors.loads.load_topic import Log, Topic, contents, differences
 from tests.hive.reader import script
-from tests.support.metastore import MetastoreFactory
+from tests.support.hive.metastore import MetastoreFactory
 
 FROM_THE_START = {"databases hive", "names hive.default"}
 """What was there before the log began, so that events alone never tell it."""

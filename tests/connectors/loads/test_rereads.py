@@ -14,24 +14,24 @@ from connectors import topic_admin
 from connectors.connector import Connector
 from connectors.loads.images import partition_image
 from connectors.loads.loader import Loader
-from connectors.sql_source import SqlSource
+from connectors.log.sql_source import SqlSource
 from hive.names import table_name
 from hive.reader.partitions import read_partitions
 from hive.reader.snapshot import open_snapshot
 from hive.reader.tables import named, read_tables
 from hive.schema import Version
 from metatide.stack.database import make_engine
-from processors.worker import Worker
+from processors.worker.worker import Worker
 from state.records.routing import table_shard
 from state.shard_reader import ShardReader
 from state.tables import TableState
 from state.topic import Topic, TopicClient
 from tests.connectors.connector_runs import new_topic
 from tests.processors.worker.in_process import until, working
-from tests.support import hms_objects as objects
-from tests.support.hms_client import HmsClient
-from tests.support.metastore import Instances
-from tests.support.overlaps import overlap
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.hms_client import HmsClient
+from tests.support.hive.metastore import Instances
+from tests.support.hive.overlaps import overlap
 
 pytestmark = pytest.mark.hive
 SHARDS = 2

@@ -8,17 +8,18 @@ from pathlib import Path
 import pytest
 
 import connectors.loads.loader
-from connectors import publisher, topic_admin
+from connectors import topic_admin
 from connectors.connector import Connector
-from connectors.last_event import LastEvent
 from connectors.loads.batch import Database
 from connectors.loads.loader import Loader
-from connectors.sql_source import SqlSource
+from connectors.log.last_event import LastEvent
+from connectors.log.sql_source import SqlSource
+from connectors.publish import publisher
 from hive.names import TableName
 from metatide.demo.options import Size
 from metatide.demo.store import Store
-from processors.signals import why_cold
-from processors.worker import Worker
+from processors.worker.signals import why_cold
+from processors.worker.worker import Worker
 from state.loads import Cold
 from state.records import (
     AnyRecord,
@@ -37,7 +38,7 @@ from tests.connectors.connector_runs import new_topic, read
 from tests.connectors.loads.test_loader import scopes
 from tests.metatide.demo.workload_runs import filled_store
 from tests.processors.worker.in_process import until, working
-from tests.support.topics import delete_before, write
+from tests.support.kafka.topics import delete_before, write
 
 SHARDS = 2
 FEW = Size(tables=3, partitions=30, storage_descriptors=3)

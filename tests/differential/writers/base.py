@@ -5,9 +5,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from tests.differential.names import Names
-from tests.support import hms_client
-from tests.support import hms_objects as objects
-from tests.support.hms_client import HmsClient
+from tests.support.hive import hms_client
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.hms_client import HmsClient
 
 INSERT_ONLY = 2
 # A metastore that is stuck in its own locks never answers.

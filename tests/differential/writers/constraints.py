@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from tests.differential.names import Names
 from tests.differential.writers.base import Base
-from tests.support import idl
+from tests.support.hive import idl
 
 Place = tuple[str, str]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.differential.writers.base import Base
 from tests.differential.writers.struct_changes import Change, change
-from tests.support import hms_objects as objects
+from tests.support.hive import hms_objects as objects
 
 
 class Databases(Base):

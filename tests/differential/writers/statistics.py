@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tests.differential.writers.base import Base
-from tests.support import idl
+from tests.support.hive import idl
 
 Figure = tuple[str, str, str, int]
 """A column, its type, the kind of its statistics, and a number to make them from."""

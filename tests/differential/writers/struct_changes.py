@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tests.support import idl
+from tests.support.hive import idl
 
 Change = Mapping[str, Any]
 """New values by field. `set` and `unset` change parameters; `columns`, `add`, `serde` and `storage`

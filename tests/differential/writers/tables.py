@@ -6,7 +6,7 @@ from typing import Any
 from tests.differential.writers.base import Base
 from tests.differential.writers.constraints import Named, columns_of, of_kind
 from tests.differential.writers.struct_changes import Change, change
-from tests.support import hms_objects as objects
+from tests.support.hive import hms_objects as objects
 
 KINDS: Mapping[str, Mapping[str, Any]] = {
     "managed": {"transactional": True},

@@ -16,7 +16,7 @@ from tests.differential.writers.statistics import Statistics
 from tests.differential.writers.tables import Tables
 from tests.differential.writers.transactions import Transactions
 from tests.query_api.thrift.methods import corpus
-from tests.support import hms_client
+from tests.support.hive import hms_client
 
 CAPABILITIES: Final[Mapping[str, Sequence[str] | None]] = {
     "hive": hms_client.CAPABILITIES,

@@ -14,11 +14,12 @@ from metatide.stack.machine import LOOPBACK, free_port
 from query_api.reasons import Reason, Source
 from tests.engines.both_ways import WAYS, BothWays
 from tests.engines.statements import ADMINISTRATOR, statements
-from tests.support import hms_client, thrift_answers
-from tests.support.hive_session import HiveProcess, HiveSession, hive_process
+from tests.support import thrift_answers
+from tests.support.engines.shares import Record
+from tests.support.hive import hms_client
+from tests.support.hive.recorder import Recorder, recording
+from tests.support.hive.session import HiveProcess, HiveSession, hive_process
 from tests.support.processes import open_folder
-from tests.support.recorder import Recorder, recording
-from tests.support.shares import Record
 from tests.support.stacks import Stack, stack
 from tests.support.thrift_answers import METASTORE, ThriftAnswers
 

@@ -7,14 +7,15 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from metatide.stack.machine import LOOPBACK, free_port
-from tests.support import hms_client, thrift_answers
-from tests.support import hms_objects as objects
-from tests.support.hms_client import HmsClient
-from tests.support.presto import Presto
+from tests.support import thrift_answers
+from tests.support.engines.presto import Presto
+from tests.support.engines.shares import Record
+from tests.support.engines.trino_client import TrinoSession, trino_client
+from tests.support.hive import hms_client
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.hms_client import HmsClient
 from tests.support.processes import open_folder, running
-from tests.support.shares import Record
 from tests.support.stacks import Stack, stack
-from tests.support.trino_client import TrinoSession, trino_client
 
 pytestmark = [
     pytest.mark.trino,

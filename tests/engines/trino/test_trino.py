@@ -15,13 +15,14 @@ from metatide.stack.machine import LOOPBACK, free_port
 from tests.engines.both_ways import WAYS, BothWays
 from tests.engines.statements import ADMINISTRATOR, statements
 from tests.engines.trino.catalogs import CACHED, creation
-from tests.support import hms_client, thrift_answers
-from tests.support import hms_objects as objects
+from tests.support import thrift_answers
+from tests.support.engines.shares import Record
+from tests.support.engines.trino import Trino
+from tests.support.engines.trino_client import TrinoSession, trino_client
+from tests.support.hive import hms_client
+from tests.support.hive import hms_objects as objects
 from tests.support.processes import open_folder, running
-from tests.support.shares import Record
 from tests.support.stacks import Stack, stack
-from tests.support.trino import Trino
-from tests.support.trino_client import TrinoSession, trino_client
 
 pytestmark = [
     pytest.mark.trino,

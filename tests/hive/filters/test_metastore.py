@@ -19,9 +19,9 @@ from state.records.actions import CreateTable, PutPartitions
 from tests.hive.filters.corpus import STRINGS, VALUES, Corpus
 from tests.hive.filters.narrowing import narrowed
 from tests.query_api.shards import MemoryShard, change, partition_image, table_image
-from tests.support import hms_objects as objects
-from tests.support.hms_client import HmsClient
-from tests.support.metastore import Instances
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.hms_client import HmsClient
+from tests.support.hive.metastore import Instances
 
 pytestmark = pytest.mark.hive
 

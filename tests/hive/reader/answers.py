@@ -1,4 +1,4 @@
-"""What the reader finds, in the shape of what `tests.support.hms_state` asks a metastore for."""
+"""What the reader finds, in the shape of what `tests.support.hive.hms_state` asks for."""
 
 from collections import defaultdict
 from typing import Any
@@ -25,7 +25,7 @@ from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.write_ids.snapshot import valid_write_ids
 from hive.write_ids.text import print_write_id_list
-from tests.support.idl import plain
+from tests.support.hive.idl import plain
 
 CONSTRAINTS = (
     ("primary_keys", PRIMARY_KEY),

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tests.support import hms_objects as objects
-from tests.support.hms_client import HmsClient
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.hms_client import HmsClient
 
 TYPES = {
     "id": "bigint",

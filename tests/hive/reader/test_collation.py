@@ -11,7 +11,7 @@ from hive.collation import Collation
 from hive.reader.collation import of_mysql, read_collation
 from hive.schema import Version, create
 from metatide.stack.database import make_engine
-from tests.support.stock_postgres import NewStockDatabase
+from tests.support.databases.stock_postgres import NewStockDatabase
 
 TEXTS = st.text(st.sampled_from("abchlsyzAB019_-/= .äß€\u0308"), max_size=5)
 LANGUAGES = ("en-US", "de", "cs", "da", "es", "hu", "en-US-u-kn-true")

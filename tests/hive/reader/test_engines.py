@@ -19,9 +19,9 @@ from hive.reader.engines import open_engine, pooled_engine
 from metatide.config import load
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch
-from tests.support import stock_postgres
-from tests.support.certificates import Authority, Certificate
-from tests.support.mariadb import MariaDb
+from tests.support.databases import stock_postgres
+from tests.support.databases.mariadb import MariaDb
+from tests.support.logins.certificates import Authority, Certificate
 from tests.support.processes import open_folder, running
 
 CERTIFIED = "certified"

@@ -12,8 +12,8 @@ from sqlalchemy.exc import OperationalError
 from hive.reader.engines import open_engine
 from metatide.config import load
 from metatide.doctor import Status, Target, database
-from tests.support import stock_postgres
-from tests.support.kdc import HOST, REALM, Kdc, kdc
+from tests.support.databases import stock_postgres
+from tests.support.logins.kdc import HOST, REALM, Kdc, kdc
 from tests.support.processes import open_folder
 
 pytestmark = [pytest.mark.logins, pytest.mark.stock]

@@ -21,9 +21,9 @@ from hive.thrift.structs import PARTITION
 from metatide.stack.database import make_engine
 from tests.hive.reader import script
 from tests.hive.reader.answers import expected, read_state
-from tests.support import hms_state
-from tests.support.idl import plain
-from tests.support.metastore import Instances
+from tests.support.hive import hms_state
+from tests.support.hive.idl import plain
+from tests.support.hive.metastore import Instances
 
 DATABASES = [
     pytest.param("metastore", marks=pytest.mark.hive),

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from hive.schema import Version, create
 from metatide.stack.database import make_engine
-from tests.support import hive_source
+from tests.support.hive import source as hive_source
 
 pytestmark = pytest.mark.hive
 

@@ -26,7 +26,7 @@ from hive.thrift.tjson import loads, transcode
 from hive.thrift.types import LIST, MAP, SET, STRUCT, ListOf, MapOf, Struct, Type, binary
 from tests.hive.events.logs import LOGS, rows
 from tests.hive.thrift.objects import STRUCTS, values
-from tests.support import idl
+from tests.support.hive import idl
 
 pytestmark = pytest.mark.hive
 # What tells binary from texts in thriftpy2's descriptions.

@@ -8,10 +8,11 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from connectors import publisher, topic_admin
-from connectors.headers import RecordHeaders, RecordKind
-from connectors.last_event import LastEvent
+from connectors import topic_admin
 from connectors.loads import replica
+from connectors.log.last_event import LastEvent
+from connectors.publish import publisher
+from connectors.publish.headers import RecordHeaders, RecordKind
 from hive.errors import InputError, MachineError
 from metatide.cli import root
 from metatide.demo.options import Size

@@ -11,10 +11,11 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from connectors import headers, tails, topic_admin
-from connectors.headers import RecordHeaders, RecordKind
-from connectors.producer import make_producer
-from connectors.sql_source import SqlSource
+from connectors import topic_admin
+from connectors.log.sql_source import SqlSource
+from connectors.publish import headers, tails
+from connectors.publish.headers import RecordHeaders, RecordKind
+from connectors.publish.producer import make_producer
 from metatide.cli import root
 from metatide.config import load
 from metatide.demo.store import Store

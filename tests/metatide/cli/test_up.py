@@ -17,8 +17,9 @@ from confluent_kafka.cimpl import NewTopic
 from metatide.stack.ownership import end_orphans
 from metatide.stack.state import StateFile
 from query_api.http.health import FRESH_S
-from tests.support import hms_client, local_http
-from tests.support.postgres import Server
+from tests.support import local_http
+from tests.support.databases.postgres import Server
+from tests.support.hive import hms_client
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, processes_on, stack
 

@@ -11,7 +11,7 @@ from hive.errors import InputError
 from metatide.config import load
 from metatide.config.kafka import Kafka
 from metatide.config.properties import LACKING, OURS, OWN_KEYS
-from processors.credentials import consumer_settings
+from processors.consumer.credentials import consumer_settings
 from processors.spark.kafka_source import java_words
 from state.topic.properties import EQUALS, RACK
 from state.topic.settings import QUIET

@@ -21,8 +21,8 @@ from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
 from tests.metatide.demo import deadlocks, workload_runs
 from tests.metatide.demo.row_model import RowModel
-from tests.support import hms_objects as objects
-from tests.support.metastore import Instances
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.metastore import Instances
 
 pytestmark = pytest.mark.slow
 

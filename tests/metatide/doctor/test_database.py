@@ -12,7 +12,7 @@ from metatide.doctor import Status, Target, database, log, metastore
 from metatide.doctor.finding import ok
 from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK, free_port
-from tests.support.stock_postgres import NewStockDatabase
+from tests.support.databases.stock_postgres import NewStockDatabase
 
 
 @pytest.fixture

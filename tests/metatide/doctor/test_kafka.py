@@ -15,8 +15,8 @@ from confluent_kafka.cimpl import NewTopic
 from metatide.doctor import CHECKS, Status, Target, examine, kafka
 from metatide.stack import jars
 from metatide.stack.machine import LOOPBACK, free_port
-from tests.support.certificates import Authority
-from tests.support.openssl import openssl
+from tests.support.logins.certificates import Authority
+from tests.support.logins.openssl import openssl
 from tests.support.programs import system_program
 
 LIBRARIES = "kafka", "kafka by workers", "kafka by Spark"

@@ -10,8 +10,8 @@ from metatide.config.upstream import Upstream
 from metatide.config.values import ThriftUrls
 from metatide.doctor import Finding, Status, Target, examine
 from metatide.doctor.upstream import setting
-from tests.support import hms_objects as objects
-from tests.support.metastore import Instances, MetastoreFactory
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.metastore import Instances, MetastoreFactory
 
 pytestmark = pytest.mark.hive
 STRIPPING = {

@@ -19,11 +19,11 @@ from metatide.stack.ports import Ports
 from metatide.stack.service import Launch
 from query_api.thrift.http_transport.key_set import BYTES_MAX
 from tests.query_api.thrift.http_transport.issuer import Issuer, serving_keys
-from tests.support.certificates import Authority
-from tests.support.directory import USER_DN, directory
-from tests.support.kdc import HOST, REALM, SERVICE, Kdc, kdc
+from tests.support.logins.certificates import Authority
+from tests.support.logins.directory import USER_DN, directory
+from tests.support.logins.kdc import HOST, REALM, SERVICE, Kdc, kdc
+from tests.support.logins.tickets import load_gssapi
 from tests.support.processes import open_folder, running
-from tests.support.tickets import load_gssapi
 
 pytestmark = pytest.mark.logins
 NOBODY: Final = 65534

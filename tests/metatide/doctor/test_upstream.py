@@ -19,7 +19,7 @@ from metatide.config.values import ThriftUrls
 from metatide.doctor import CHECKS, Finding, Status, Target, examine
 from metatide.doctor import metastore as checks
 from metatide.doctor.upstream import setting
-from query_api.thrift.link import shown
+from query_api.thrift.metastore.link import shown
 
 Answer = Callable[[TBinaryProtocol, str], None]
 

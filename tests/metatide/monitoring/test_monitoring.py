@@ -16,7 +16,7 @@ from metatide.monitoring.dashboards import dashboards
 from metatide.monitoring.metric_families import Family, exported
 from metatide.monitoring.panels import WIDTH
 from metatide.monitoring.remedies import SECTIONS
-from processors.phases import Phase
+from processors.worker.phases import Phase
 from query_api.database.metrics import Result
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Unable

@@ -4,7 +4,7 @@ import pytest
 from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JJavaError
 
-from tests.support.spark import USES_SPARK
+from tests.support.engines.spark import USES_SPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,11 +17,11 @@ from hive.schema import Version, create, insert_warehouse, metadata
 from metatide.stack.database import make_engine
 from metatide.stack.metastore import MessageFormat, Metastore, Settings
 from metatide.stack.ports import Ports
-from tests.support import hms_objects as objects
-from tests.support.hms_client import HmsClient
-from tests.support.hms_state import state
-from tests.support.hms_transactions import NONE_OPEN
-from tests.support.metastore import Instances, MetastoreFactory
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.hms_client import HmsClient
+from tests.support.hive.hms_state import state
+from tests.support.hive.hms_transactions import NONE_OPEN
+from tests.support.hive.metastore import Instances, MetastoreFactory
 
 pytestmark = pytest.mark.hive
 COLUMNS = {"id": "bigint", "v": "string"}

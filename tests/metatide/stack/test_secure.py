@@ -17,17 +17,17 @@ from metatide.doctor import Status, examine, find_target
 from metatide.stack import java_kerberos
 from metatide.stack.kdc import require_programs
 from metatide.stack.realm import USER, Realm, require_free_choice
-from query_api.thrift.gateway import OPTIONS
-from tests.support import spark_process
-from tests.support.hive_client import HiveClient, log_in_by_keytab
-from tests.support.hive_java import hive_java
-from tests.support.kerberized_kafka import keys_in
+from query_api.thrift.java.gateway import OPTIONS
+from tests.support.engines import spark_process
+from tests.support.engines.spark_process import SELECTED, SPARK
+from tests.support.hive.client import HiveClient, log_in_by_keytab
+from tests.support.hive.java import hive_java
+from tests.support.kafka.kerberized import keys_in
 from tests.support.locked_packages import package_folder
+from tests.support.logins.tickets import load_gssapi
 from tests.support.processes import open_folder
 from tests.support.secrets_in_logs import assert_untold, logs_in
-from tests.support.spark_process import SELECTED, SPARK
 from tests.support.stacks import Stack, processes_on, stack
-from tests.support.tickets import load_gssapi
 
 pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(900)]
 NAMES: Final = {"hive.metastore", "hadoop.security"}

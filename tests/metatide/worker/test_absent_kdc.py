@@ -10,18 +10,18 @@ import pytest
 from metatide.stack.machine import free_port
 from metatide.stack.ports import Ports
 from query_api.thrift.sasl.negotiation import Status
-from tests.query_api.thrift.metastore_login.realm import CORE, OWN
+from tests.query_api.thrift.metastore.login.realm import CORE, OWN
 from tests.query_api.thrift.sasl.clients import log_in_by_ticket
 from tests.query_api.thrift.serving import Client
 from tests.query_api.thrift.structs import text
-from tests.support.kdc import HOST, REALM, SERVICE, Kdc
-from tests.support.kerberized_kafka import keys_in
+from tests.support.hive.secure_metastore import secure_metastore
+from tests.support.kafka.kerberized import keys_in
+from tests.support.kafka.topics import new_topic
 from tests.support.locked_packages import package_folder
+from tests.support.logins.kdc import HOST, REALM, SERVICE, Kdc
+from tests.support.logins.tickets import load_gssapi, session_with
 from tests.support.processes import open_folder, running
 from tests.support.secrets_in_logs import assert_untold, logs_in
-from tests.support.secure_metastore import secure_metastore
-from tests.support.tickets import load_gssapi, session_with
-from tests.support.topics import new_topic
 from tests.support.workers import WorkerProcess, workers
 
 pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(600)]

@@ -11,7 +11,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from metatide.stack.machine import free_port
-from tests.query_api.thrift.metastore_login.realm import (
+from tests.query_api.thrift.metastore.login.realm import (
     CORE,
     OWN,
     OWNER,
@@ -20,13 +20,13 @@ from tests.query_api.thrift.metastore_login.realm import (
     realm,
 )
 from tests.support import local_http
-from tests.support.hive_client import HiveClient
-from tests.support.kdc import HOST, REALM
-from tests.support.kerberized_kafka import keys_in
+from tests.support.hive.client import HiveClient
+from tests.support.hive.secure_metastore import STORAGE_BASED, secure_metastore
+from tests.support.kafka.kerberized import keys_in
 from tests.support.locked_packages import package_folder
+from tests.support.logins.kdc import HOST, REALM
 from tests.support.processes import open_folder
 from tests.support.secrets_in_logs import assert_untold, logs_in
-from tests.support.secure_metastore import STORAGE_BASED, secure_metastore
 from tests.support.stacks import Stack, stack
 
 pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(900)]

@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 import pytest
 from confluent_kafka import Producer
 
-from connectors import headers
-from connectors.headers import RecordHeaders, RecordKind
+from connectors.publish import headers
+from connectors.publish.headers import RecordHeaders, RecordKind
 from metatide.worker import epoch_watch
 from metatide.worker.epoch_watch import EpochWatch
 from state.records.epochs import EPOCH_JUMP_MAX
 from state.topic import Topic
 from state.topic.settings import QUIET
-from tests.support.topics import delete_before, new_topic
+from tests.support.kafka.topics import delete_before, new_topic
 
 PATIENCE_S = 30
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from metatide.demo.store import Store as Database
 from metatide.stack.machine import LOOPBACK, free_port
 from metatide.worker.from_images import ImagedShards
-from processors.replay import replay
+from processors.replay.replay import replay
 from state.image import Images
 from state.records import AnyRecord, Change
 from state.records.actions import PutDatabase
@@ -25,8 +25,8 @@ from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import TopicReader
 from tests.support import silent_storage
 from tests.support.histories import OTHERS, RECORDS, image
+from tests.support.kafka.topics import delete_topic, log_records, new_topic, write
 from tests.support.processes import spawn
-from tests.support.topics import delete_topic, log_records, new_topic, write
 
 BUDGET = MemoryBudget(32 << 20)
 PATIENCE_S = 60

@@ -17,7 +17,7 @@ from metatide.config.values import GuardedPatterns
 from metatide.stack.machine import LOOPBACK
 from metatide.worker.application import worker_application
 from metatide.worker.operations import OPERATIONS, THRIFT
-from processors.worker import Worker
+from processors.worker.worker import Worker
 from query_api.http.openapi import document
 from query_api.resolver.resolver import Resolver
 from query_api.resolver.shared_reads import LatestReads

@@ -30,10 +30,10 @@ from state.records.numbers import NATURAL_MAX
 from state.records.routing import table_shard
 from state.topic import TopicClient
 from tests.support import local_http
+from tests.support.kafka.topics import TopicWriter
 from tests.support.openapi import closed, validator
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
-from tests.support.topics import TopicWriter
 
 pytestmark = pytest.mark.slow
 

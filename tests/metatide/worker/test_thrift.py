@@ -8,11 +8,12 @@ import pytest
 
 from metatide.monitoring.metric_families import BOTH, WORKER, exported
 from metatide.stack.machine import LOOPBACK, free_port
-from tests.support import hms_client, local_http
-from tests.support import hms_objects as objects
-from tests.support.hive_client import HiveClient
-from tests.support.hive_java import Serialized, hive_java
-from tests.support.hms_client import HmsClient
+from tests.support import local_http
+from tests.support.hive import hms_client
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.client import HiveClient
+from tests.support.hive.hms_client import HmsClient
+from tests.support.hive.java import Serialized, hive_java
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 

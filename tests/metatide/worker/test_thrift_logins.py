@@ -15,10 +15,10 @@ from tests.query_api.sales import sales
 from tests.query_api.thrift.http_transport.clients import HttpClient, basic, call
 from tests.query_api.thrift.sasl.clients import log_in
 from tests.query_api.thrift.serving import Client
-from tests.support.certificates import Authority
-from tests.support.directory import USER_DN, directory
+from tests.support.kafka.topics import new_topic
+from tests.support.logins.certificates import Authority
+from tests.support.logins.directory import USER_DN, directory
 from tests.support.processes import open_folder
-from tests.support.topics import new_topic
 from tests.support.workers import WorkerProcess, workers
 
 pytestmark = pytest.mark.logins

@@ -12,14 +12,20 @@ from metatide.stack import jars
 from metatide.stack.jars import JarSet
 from metatide.stack.machine import LOOPBACK, free_port
 from tests.support import thrift_answers
+from tests.support.engines.shares import Record
+from tests.support.engines.spark_process import (
+    SPARK,
+    TIMEOUT_S,
+    VERSION,
+    client_jars,
+    query_results,
+)
 from tests.support.processes import open_folder
-from tests.support.shares import Record
-from tests.support.spark_process import SPARK, TIMEOUT_S, VERSION, client_jars, query_results
 from tests.support.stacks import Stack, stack
 from tests.support.thrift_answers import ThriftAnswers
 
 pytestmark = [pytest.mark.hive, pytest.mark.timeout(2 * TIMEOUT_S)]
-ICEBERG = "tests.support.iceberg_queries"
+ICEBERG = "tests.support.engines.iceberg_queries"
 
 
 def days(*numbers: int) -> list[list[Any]]:

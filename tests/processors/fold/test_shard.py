@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from connectors.publisher import FENCE
+from connectors.publish.publisher import FENCE
 from hive.events import accuracy
 from hive.names import DEFAULT_PARTITION, table_name
 from processors.fold import Fold

@@ -11,7 +11,7 @@ from metatide.cli.digest import _digests
 from processors.directory import WorkerDirectory
 from state.records import AnyRecord
 from state.topic import Topic
-from tests.support.topics import delete_before, log_records, new_topic, write
+from tests.support.kafka.topics import delete_before, log_records, new_topic, write
 
 SHARDS = 3
 

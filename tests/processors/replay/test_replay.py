@@ -9,7 +9,7 @@ import pytest
 from hive.errors import TopicError
 from processors.fold import Fold
 from processors.lost_records import record_mark
-from processors.replay import Progress, rebuild, replay
+from processors.replay.replay import Progress, rebuild, replay
 from state import digest
 from state.loads import Cold
 from state.records import AnyRecord, Change, encode
@@ -17,7 +17,7 @@ from state.shard_reader import ShardReader
 from state.store import MemoryBudget, MemoryStore, Position, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicClient, TopicReader
-from tests.support.topics import delete_before, log_records, new_topic, write
+from tests.support.kafka.topics import delete_before, log_records, new_topic, write
 
 SHARDS = 3
 BUDGET = MemoryBudget(64 << 20)

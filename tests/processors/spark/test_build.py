@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from metatide.cli import root
 from metatide.cli.digest import _digests
 from processors.directory import WorkerDirectory
-from processors.replay import replay
+from processors.replay.replay import replay
 from processors.spark import build
 from processors.spark.build import Place, build_images
 from state import digest
@@ -19,8 +19,8 @@ from state.records import AnyRecord, Skip, encode
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicReader
-from tests.support.spark import USES_SPARK
-from tests.support.topics import TopicWriter, log_records, new_topic, write
+from tests.support.engines.spark import USES_SPARK
+from tests.support.kafka.topics import TopicWriter, log_records, new_topic, write
 from tests.support.workers import WorkerProcess, workers
 
 pytestmark = USES_SPARK

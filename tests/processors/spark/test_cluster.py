@@ -16,13 +16,13 @@ import pytest
 from metatide.cli.digest import _digests
 from metatide.spark.package_archive import archive
 from metatide.stack.machine import LOOPBACK, free_port, is_free
-from processors.replay import rebuild
+from processors.replay.replay import rebuild
 from state.image import Images
 from state.store import MemoryBudget
 from state.store.families import shard_identity
 from state.topic import Topic
+from tests.support.kafka.topics import log_records, new_topic, write
 from tests.support.processes import die_with_parent
-from tests.support.topics import log_records, new_topic, write
 
 SHARDS = 6
 BUDGET = MemoryBudget(32 << 20)

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from hive.errors import MachineError, TaskError
 from metatide.cli import root
 from metatide.cli.digest import _digests
-from processors.replay import rebuild
+from processors.replay.replay import rebuild
 from processors.spark import executor_store, follow
 from processors.spark.build import Place
 from processors.spark.follow import _fold
@@ -31,10 +31,10 @@ from state.store import MemoryBudget
 from state.store.families import shard_identity
 from state.topic import Topic
 from state.topic.client import topic_bounds
+from tests.support.engines.spark import MASTER, USES_SPARK
 from tests.support.histories import OTHERS, RECORDS, fold, image
+from tests.support.kafka.topics import TopicWriter, delete_topic, log_records, new_topic, write
 from tests.support.processes import spawn
-from tests.support.spark import MASTER, USES_SPARK
-from tests.support.topics import TopicWriter, delete_topic, log_records, new_topic, write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

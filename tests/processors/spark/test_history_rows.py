@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from connectors.headers import Headers
+from connectors.publish.headers import Headers
 from hive.names import TableName
 from metatide.cli import root
 from metatide.report_page import page
@@ -19,8 +19,8 @@ from state.records import AnyRecord, Change, LoadBegin, LoadEnd, Scope, ScopeKin
 from state.records.actions import AbortTxn, AllocateWriteIds, CommitTxn, CreateTable, DropTable
 from state.records.objects import TableImage
 from state.topic import Topic
-from tests.support.spark import USES_SPARK
-from tests.support.topics import TopicWriter, log_records, new_topic
+from tests.support.engines.spark import USES_SPARK
+from tests.support.kafka.topics import TopicWriter, log_records, new_topic
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from state.topic import Topic
-from tests.support.kafka import MortalBroker
+from tests.support.kafka.broker import MortalBroker
 from tests.support.workers import WorkerProcess
 
 SESSION_TIMEOUT_S = 6

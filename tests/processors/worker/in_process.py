@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from processors.worker import Worker, WorkerSettings
+from processors.worker.worker import Worker, WorkerSettings
 from state.topic import Topic
 
 PATIENCE_S = 60.0

@@ -8,16 +8,16 @@ from threading import Event
 import pytest
 
 from hive.errors import OtherStoreError
-from processors.bulk_replay import THREADS, Bulk
-from processors.replay import replay
-from processors.skips import Skips
+from processors.replay.bulk_replay import THREADS, Bulk
+from processors.replay.replay import replay
+from processors.replay.skips import Skips
 from state.records import Change, encode
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicReader
 from tests.processors.worker.in_process import PATIENCE_S, until
 from tests.support.histories import OTHERS, RECORDS, fold
-from tests.support.topics import TopicWriter, delete_before, delete_topic, new_topic, write
+from tests.support.kafka.topics import TopicWriter, delete_before, delete_topic, new_topic, write
 
 BUDGET = MemoryBudget(64 << 20)
 
@@ -73,7 +73,7 @@ async def test_a_stretch_ends_after_a_while(
     kafka_broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the size of its records."""
-    monkeypatch.setattr("processors.bulk_replay.STRETCH_S", 0.0)
+    monkeypatch.setattr("processors.replay.bulk_replay.STRETCH_S", 0.0)
     count = 2_500
     topic = new_topic(kafka_broker, 1)
     writer = TopicWriter(topic)

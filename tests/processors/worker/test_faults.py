@@ -13,14 +13,14 @@ from threading import Event, Thread
 import pytest
 
 from metatide.cli.digest import _digests
-from processors.replay import rebuild
+from processors.replay.replay import rebuild
 from state.records import encode
 from state.store import MemoryBudget
 from state.topic import TopicClient
 from tests.processors.worker.faults import Cluster
-from tests.support.kafka import MortalBroker, mortal_broker
+from tests.support.kafka.broker import MortalBroker, mortal_broker
+from tests.support.kafka.topics import TopicWriter, new_topic
 from tests.support.tables import Metastore
-from tests.support.topics import TopicWriter, new_topic
 from tests.support.workers import end_all
 
 pytestmark = pytest.mark.slow

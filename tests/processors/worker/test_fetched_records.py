@@ -5,8 +5,8 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.structs import TopicPartition
 
-from processors.fetched_records import FetchedRecords
-from processors.inflate import BATCH_BYTES_MAX, limit_batches
+from processors.consumer.fetched_records import FetchedRecords
+from processors.consumer.inflate import BATCH_BYTES_MAX, limit_batches
 
 GZIP, LZ4 = 1, 3
 

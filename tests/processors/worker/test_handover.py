@@ -10,9 +10,9 @@ import pytest
 
 from hive.errors import StoppedError
 from processors.directory import WorkerDirectory
-from processors.metrics import Metrics
-from processors.shard import Shard, Surroundings
-from processors.worker import Worker, WorkerSettings
+from processors.worker.metrics import Metrics
+from processors.worker.shard import Shard, Surroundings
+from processors.worker.worker import Worker, WorkerSettings
 from state.image import Images
 from state.store import MemoryBudget, Position, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
@@ -50,7 +50,7 @@ class SlowShard:
 @pytest.fixture
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worker:
     monkeypatch.setattr(SlowShard, "all", [], raising=False)
-    monkeypatch.setattr("processors.worker.Shard", SlowShard)
+    monkeypatch.setattr("processors.worker.worker.Shard", SlowShard)
     worker = Worker(WorkerSettings(servers=TOPIC.servers, topic="topic", path=tmp_path, group="g"))
     worker._around = cast("Surroundings", SimpleNamespace(metrics=Metrics()))
     return worker
@@ -172,7 +172,7 @@ async def test_a_shard_that_moves_away_while_the_topic_is_looked_at_has_no_figur
         loop.call_soon_threadsafe(worker._assign, frozenset())
         return dict.fromkeys(shards, 9)
 
-    monkeypatch.setattr("processors.worker.WATCH_S", 0.01)
+    monkeypatch.setattr("processors.worker.worker.WATCH_S", 0.01)
     worker._client = cast("TopicClient", SimpleNamespace(ends=ends))
     take(worker)
     watching = asyncio.create_task(worker._watch_arrival())

@@ -15,13 +15,13 @@ from hive.errors import InputError
 from metatide.cli import root
 from metatide.cli.digest import _digests
 from metatide.cli.status import EXIT_STATUS
-from processors.replay import rebuild
+from processors.replay.replay import rebuild
 from state.records import AnyRecord, LoadEnd
 from state.records.actions import AbortTxn, CommitTxn, DropTable, RenameTable
 from state.store import MemoryBudget
 from state.topic import Topic
+from tests.support.kafka.topics import delete_before, log_records, new_topic, write
 from tests.support.tables import Metastore
-from tests.support.topics import delete_before, log_records, new_topic, write
 from tests.support.workers import WorkerProcess, workers
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from processors.inflate import (
+from processors.consumer.inflate import (
     BATCH_BYTES_MAX,
     EMPTIED_MAX,
     inflate,
@@ -28,7 +28,7 @@ from state.topic.settings import RECORD_BYTES_MAX
 _READS_ALL = """
 import asyncio, sys
 from aiokafka import AIOKafkaConsumer
-import processors.faust_transport
+import processors.consumer.faust_transport
 
 def peak_mib() -> int:
     return int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0]) >> 10

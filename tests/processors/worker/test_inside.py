@@ -15,9 +15,10 @@ from confluent_kafka import Consumer, TopicPartition
 
 from hive.errors import ColdShardError, ImageError, RecordFormatError, TopicError
 from hive.names import TableName
-from processors.replay import replay
-from processors.shard import UNFLUSHED_RECORDS_MAX, Record, Shard
-from processors.worker import Worker, WorkerSettings
+from processors.live_record import LiveRecord
+from processors.replay.replay import replay
+from processors.worker.shard import UNFLUSHED_RECORDS_MAX, Shard
+from processors.worker.worker import Worker, WorkerSettings
 from state import keys
 from state.image import Images, Manifest
 from state.records import (
@@ -41,9 +42,9 @@ from state.store import Position, Store, set_aside
 from state.topic import Topic, TopicClient
 from state.topic.settings import QUIET
 from tests.processors.worker.in_process import PATIENCE_S, until, working
-from tests.support import topics
+from tests.support.kafka import topics
+from tests.support.kafka.topics import new_topic
 from tests.support.silent_storage import URL, SilentStorage, SilentStorageError
-from tests.support.topics import new_topic
 
 TABLE = TableName("hive", "db", "t")
 IMAGE = TableImage(TABLE, 1, 0, managed=False, partitioned=True, data=b"table")
@@ -174,7 +175,7 @@ async def test_a_damaged_store_that_is_being_scanned_gives_up_its_folder_at_once
         scan = store.transaction().scan(prefix, prefix + b"\xff")
         raise ColdShardError(f"{store.path} is damaged behind {next(scan)}")
 
-    monkeypatch.setattr("processors.bulk_replay.replay", meet_damage)
+    monkeypatch.setattr("processors.replay.bulk_replay.replay", meet_damage)
     gc.disable()
     try:
         async with working(topic, tmp_path) as worker:
@@ -199,7 +200,7 @@ async def test_a_damaged_store_that_cannot_be_set_aside_at_once_is_built_again_l
             raise failure
         return set_aside(path)
 
-    monkeypatch.setattr("processors.shard.set_aside", set_aside_later)
+    monkeypatch.setattr("processors.worker.shard.set_aside", set_aside_later)
     async with working(topic, tmp_path) as worker:
         assert count(worker) == 1
     assert next(failures, None) is None
@@ -241,7 +242,7 @@ async def test_what_does_not_follow_is_read_from_the_topic(topic: Topic, tmp_pat
         shard = worker.shards[0]
         offer, lost = shard.offer, [3, 7, 8]
 
-        def lossy(records: Sequence[Record]) -> None:
+        def lossy(records: Sequence[LiveRecord]) -> None:
             for record in records:
                 if lost and record.offset == lost[0]:
                     del lost[0]

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from hive.names import TableName
-from processors.faust_transport import Transport
-from processors.shard import Record, Shard
+from processors.consumer.faust_transport import Transport
+from processors.live_record import LiveRecord
+from processors.worker.shard import Shard
 from state.records import Change
 from state.records.actions import CreateTable
 from state.records.objects import TableImage
 from tests.processors.worker.in_process import until, working
-from tests.support.topics import new_topic, write
+from tests.support.kafka.topics import new_topic, write
 
 SHARDS = 16
 IMAGE = TableImage(TableName("hive", "db", "t"), 1, 0, managed=False, partitioned=True, data=b"t")
@@ -31,7 +32,7 @@ async def test_records_of_all_shards_arrive_in_the_same_turn(
     offered_in: list[int] = []
     take = Shard.offer
 
-    def note(shard: Shard, records: Sequence[Record]) -> None:
+    def note(shard: Shard, records: Sequence[LiveRecord]) -> None:
         offered_in.append(turns)
         take(shard, records)
 

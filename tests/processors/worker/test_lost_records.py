@@ -10,9 +10,9 @@ from state.shard_reader import ShardReader
 from state.topic import Topic, TopicClient
 from tests.processors.worker.in_process import working
 from tests.support.histories import BUDGET, OTHERS, RECORDS, image
-from tests.support.kafka import mortal_broker
+from tests.support.kafka.broker import mortal_broker
+from tests.support.kafka.topics import TopicWriter, new_topic, write
 from tests.support.tables import Metastore
-from tests.support.topics import TopicWriter, new_topic, write
 from tests.support.workers import WorkerProcess, workers
 
 pytestmark = pytest.mark.slow

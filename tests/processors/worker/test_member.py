@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from processors.member import Member
+from processors.consumer.member import Member
 
 ID = "one@10.0.0.1:8080-4f29b8c2"
 

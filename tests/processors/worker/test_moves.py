@@ -9,7 +9,7 @@ import pytest
 
 from metatide.members import members
 from metatide.stack.machine import LOOPBACK
-from tests.support.topics import new_topic
+from tests.support.kafka.topics import new_topic
 from tests.support.workers import WorkerProcess, workers
 
 pytestmark = pytest.mark.slow

@@ -10,17 +10,17 @@ import pytest
 
 from hive.names import TableName
 from metatide.cli.digest import _digests
-from processors.limits import Allowed
-from processors.phases import Phase
-from processors.replay import rebuild
-from processors.status import worker_status
+from processors.replay.replay import rebuild
+from processors.worker.limits import Allowed
+from processors.worker.phases import Phase
+from processors.worker.status import worker_status
 from state.records import AnyRecord, Change
 from state.records.actions import CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
 from state.store import MemoryBudget
 from state.topic import Topic
 from tests.processors.worker.in_process import until, working
-from tests.support.topics import new_topic, write
+from tests.support.kafka.topics import new_topic, write
 from tests.support.workers import WorkerProcess, workers
 
 TABLE = TableName("hive", "db", "t")

@@ -8,13 +8,13 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from metatide.cli.digest import _digests
-from processors.replay import rebuild
+from processors.replay.replay import rebuild
 from state.records import AnyRecord, Change
 from state.store import MemoryBudget
 from state.topic import Topic
 from state.topic.settings import QUIET
+from tests.support.kafka.topics import TopicWriter, delete_topic, log_records, new_topic, write
 from tests.support.tables import Metastore
-from tests.support.topics import TopicWriter, delete_topic, log_records, new_topic, write
 from tests.support.workers import PATIENCE_S, WorkerProcess, workers
 
 pytestmark = pytest.mark.slow

@@ -28,7 +28,7 @@ from state.write_id_pages import PrefixPages
 from tests.query_api.audit.shard_audits import audited, differences
 from tests.query_api.thrift.methods import caches, contents
 from tests.query_api.thrift.methods.histories import History
-from tests.support.metastore import Instances
+from tests.support.hive.metastore import Instances
 from tests.support.processes import open_folder
 
 pytestmark = pytest.mark.hive

@@ -14,12 +14,12 @@ from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute
-from query_api.thrift.frames import Frames
-from query_api.thrift.link import Address
-from query_api.thrift.scanner import Scanner
+from query_api.thrift.metastore.link import Address
+from query_api.thrift.metastore.upstream import UpstreamSettings
+from query_api.thrift.protocol.frames import Frames
+from query_api.thrift.protocol.scanner import Scanner
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import ThriftSettings
-from query_api.thrift.upstream import UpstreamSettings
 from state.tracing import Tracing
 from tests.query_api.http.read_client import EmptyDatabase
 from tests.query_api.shards import MemoryShard, MemoryShards

@@ -5,9 +5,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from query_api.thrift.compact_writer import compact
-from query_api.thrift.scanner import Scanner
-from query_api.thrift.wire import Message
+from query_api.thrift.protocol.compact_writer import compact
+from query_api.thrift.protocol.scanner import Scanner
+from query_api.thrift.protocol.wire import Message
 
 BOOL, BYTE, DOUBLE, I16, I32, I64 = 2, 3, 4, 6, 8, 10
 STRING, STRUCT, MAP, SET, LIST = 11, 12, 13, 14, 15

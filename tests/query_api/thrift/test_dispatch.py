@@ -14,8 +14,8 @@ from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.targets import Target, TargetKind
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute
-from query_api.thrift.client_identity import SET_UGI
-from query_api.thrift.connection import PUT_OFF_BYTES_MAX
+from query_api.thrift.connection.connection import PUT_OFF_BYTES_MAX
+from query_api.thrift.metastore.client_identity import SET_UGI
 from query_api.thrift.settings import ThriftSettings
 from state.records.actions import CreateTable
 from tests.query_api.shards import ORDERS, change, moment, table_image

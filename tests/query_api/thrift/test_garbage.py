@@ -16,7 +16,7 @@ from tests.query_api.thrift.http_transport.clients import HttpRunning, post, ser
 from tests.query_api.thrift.sasl.clients import log_in
 from tests.query_api.thrift.serving import Client, Metastore, answer, until
 from tests.query_api.thrift.structs import message
-from tests.support.certificates import Authority
+from tests.support.logins.certificates import Authority
 from tests.support.spans import Spans
 
 CALLS: Final[Mapping[str, str]] = {

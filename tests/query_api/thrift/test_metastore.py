@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import pytest
 
 from metatide.config.values import ThriftUrl
-from query_api.thrift.upstream import UpstreamSettings
+from query_api.thrift.metastore.upstream import UpstreamSettings
 from tests.query_api.thrift.methods.wire import arguments
 from tests.query_api.thrift.serving import Client, serving
 from tests.query_api.thrift.structs import message
-from tests.support import hms_objects as objects
-from tests.support import idl
-from tests.support.hms_client import CAPABILITIES
-from tests.support.metastore import Instances
+from tests.support.hive import hms_objects as objects
+from tests.support.hive import idl
+from tests.support.hive.hms_client import CAPABILITIES
+from tests.support.hive.metastore import Instances
 
 pytestmark = pytest.mark.hive
 DB = "relayed"

@@ -12,10 +12,10 @@ from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.resolver.patience import WAIT_S_MIN
 from query_api.thrift.call import Call, CallAnswer, Relay
-from query_api.thrift.client_identity import REPEATED_BYTES_MAX
-from query_api.thrift.link import Address
+from query_api.thrift.metastore.client_identity import REPEATED_BYTES_MAX
+from query_api.thrift.metastore.link import Address
+from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.settings import ThriftSettings
-from query_api.thrift.upstream import UpstreamSettings
 from tests.query_api.shards import moment
 from tests.query_api.thrift.serving import (
     HOST,

@@ -2,7 +2,7 @@
 
 import structlog.testing
 
-from query_api.thrift.ended_connections import LOG_EVERY_S, EndedConnections
+from query_api.thrift.connection.ended_connections import LOG_EVERY_S, EndedConnections
 from tests.query_api.thrift.serving import serving, until
 
 

@@ -4,7 +4,7 @@ from prometheus_client.openmetrics.exposition import generate_latest
 
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Relay
-from query_api.thrift.upstream import UpstreamSettings
+from query_api.thrift.metastore.upstream import UpstreamSettings
 from tests.query_api.thrift.http_transport.clients import PATH, call, serving_http
 from tests.query_api.thrift.serving import HOST, Metastore, answer, serving
 from tests.support.spans import Spans, said, trace_ids, tree

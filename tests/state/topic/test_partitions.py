@@ -10,7 +10,7 @@ from hive.errors import TopicError
 from state.topic import Topic
 from state.topic.client import topic_bounds
 from state.topic.partitions import PartitionsReader
-from tests.support.topics import TopicWriter, delete_topic, new_topic
+from tests.support.kafka.topics import TopicWriter, delete_topic, new_topic
 
 SHARDS = 3
 RECORDS = 2_500

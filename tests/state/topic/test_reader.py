@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from hive.errors import StoppedError, TopicError
 from state.topic import Topic, TopicReader
 from state.topic.settings import REQUEST_TIMEOUT_S
-from tests.support.topics import TopicWriter, delete_topic, new_topic
+from tests.support.kafka.topics import TopicWriter, delete_topic, new_topic
 
 RECORDS = 2_500
 """More than one batch brings."""

@@ -9,7 +9,7 @@ from hive.errors import MachineError, TopicError
 from state.topic import Topic, TopicClient, same_topic
 from state.topic.same_topic import check_same, watch_topic
 from state.topic.settings import REQUEST_TIMEOUT_S
-from tests.support.topics import delete_topic, new_topic
+from tests.support.kafka.topics import delete_topic, new_topic
 
 PATIENCE_S = 60
 END_S = 5.0

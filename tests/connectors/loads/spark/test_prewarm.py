@@ -12,12 +12,13 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from connectors import publisher, topic_admin
-from connectors.headers import RecordHeaders, RecordKind
+from connectors import topic_admin
 from connectors.loads import replica
 from connectors.loads.batch import Database, load
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.plan import Planned, everything
+from connectors.publish import publisher
+from connectors.publish.headers import RecordHeaders, RecordKind
 from hive.errors import SourceError
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from hive.table_lists import TableLists
@@ -43,7 +44,7 @@ from state.topic import Topic
 from tests.connectors.connector_runs import read
 from tests.connectors.loads.load_topic import SHARDS, Log, contents, differences
 from tests.connectors.loads.load_topic import Topic as Folded
-from tests.support.spark import USES_SPARK
+from tests.support.engines.spark import USES_SPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

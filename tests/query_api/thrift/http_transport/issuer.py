@@ -14,7 +14,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from metatide.stack.machine import LOOPBACK
-from tests.support.certificates import Authority
+from tests.support.logins.certificates import Authority
 from tests.support.worker_log import WorkerLog
 
 ISSUER: Final = "https://issuer.example.com"

@@ -18,11 +18,11 @@ from metatide.stack.machine import free_port
 from metatide.worker.certificates import server_tls
 from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
-from query_api.thrift.client_identity import SET_UGI
 from query_api.thrift.http_transport import basic as basic_scheme
 from query_api.thrift.http_transport.basic import Basic
+from query_api.thrift.metastore.client_identity import SET_UGI
+from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.settings import ThriftSettings
-from query_api.thrift.upstream import UpstreamSettings
 from tests.query_api.thrift.http_transport.clients import (
     Answer,
     HttpRunning,
@@ -35,11 +35,11 @@ from tests.query_api.thrift.methods.wire import arguments
 from tests.query_api.thrift.sasl.clients import no_token
 from tests.query_api.thrift.serving import HOST, Metastore, answer, result, until
 from tests.query_api.thrift.structs import message
-from tests.support.certificates import STORE_PASSWORD, Authority
-from tests.support.directory import USER_DN, Directory, directory
-from tests.support.hive_client import HiveClient
-from tests.support.hive_java import hive_java
-from tests.support.metastore import Instances
+from tests.support.hive.client import HiveClient
+from tests.support.hive.java import hive_java
+from tests.support.hive.metastore import Instances
+from tests.support.logins.certificates import STORE_PASSWORD, Authority
+from tests.support.logins.directory import USER_DN, Directory, directory
 from tests.support.processes import open_folder
 from tests.support.worker_log import WorkerLog
 

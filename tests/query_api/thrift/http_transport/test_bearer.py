@@ -16,12 +16,12 @@ from metatide.config import load
 from metatide.config.values import ThriftUrl
 from metatide.worker.certificates import server_tls
 from metatide.worker.thrift import thrift_settings
-from query_api.thrift.client_identity import SET_UGI
 from query_api.thrift.http_transport import key_set
 from query_api.thrift.http_transport.bearer import SKEW_S
+from query_api.thrift.metastore.client_identity import SET_UGI
+from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.sasl.unauthenticated import NEEDS_HTTP_LOGIN
 from query_api.thrift.settings import ThriftSettings
-from query_api.thrift.upstream import UpstreamSettings
 from tests.query_api.thrift.http_transport.clients import Answer, HttpRunning, call, serving_http
 from tests.query_api.thrift.http_transport.issuer import (
     AUDIENCE,
@@ -32,10 +32,10 @@ from tests.query_api.thrift.http_transport.issuer import (
     serving_keys,
 )
 from tests.query_api.thrift.serving import HOST, Metastore, answer, until
-from tests.support.certificates import STORE_PASSWORD, Authority
-from tests.support.hive_client import HiveClient
-from tests.support.hive_java import hive_java
-from tests.support.metastore import Instances
+from tests.support.hive.client import HiveClient
+from tests.support.hive.java import hive_java
+from tests.support.hive.metastore import Instances
+from tests.support.logins.certificates import STORE_PASSWORD, Authority
 from tests.support.worker_log import WorkerLog
 
 METHODS: Final[dict[str, Any]] = {"get_table": lambda _: answer("c")}

@@ -16,17 +16,17 @@ from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.targets import Target, TargetKind
 from query_api.thrift.call import Call, CallAnswer
-from query_api.thrift.client_identity import SET_UGI
 from query_api.thrift.http_transport.connection import DISCARDED_BYTES_MAX, HEAD_BYTES_MAX
+from query_api.thrift.metastore.client_identity import SET_UGI
+from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.settings import ThriftSettings
-from query_api.thrift.upstream import UpstreamSettings
 from tests.query_api.shards import ORDERS, moment
 from tests.query_api.thrift.http_transport.clients import call, post, serving_http
 from tests.query_api.thrift.serving import HOST, Metastore, answer, result, until
 from tests.query_api.thrift.structs import message, text
-from tests.support.hive_client import HiveClient
-from tests.support.hive_java import hive_java
-from tests.support.metastore import Instances
+from tests.support.hive.client import HiveClient
+from tests.support.hive.java import hive_java
+from tests.support.hive.metastore import Instances
 
 LARGE = "x" * 3_000_000
 

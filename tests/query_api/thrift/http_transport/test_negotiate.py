@@ -16,23 +16,23 @@ from metatide.config import load
 from metatide.worker.certificates import server_tls
 from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
-from query_api.thrift.client_identity import SET_UGI
+from query_api.thrift.metastore.client_identity import SET_UGI
 from query_api.thrift.settings import ThriftSettings
 from tests.query_api.thrift.http_transport.clients import PATH, Answer, call, serving_http
 from tests.query_api.thrift.http_transport.issuer import Issuer, bearer
 from tests.query_api.thrift.sasl.clients import no_token
 from tests.query_api.thrift.serving import Metastore, answer, result
 from tests.query_api.thrift.structs import message
-from tests.support.certificates import Authority
-from tests.support.kdc import HOST, REALM, SERVICE, Kdc, kdc
-from tests.support.processes import open_folder
-from tests.support.programs import system_program
-from tests.support.tickets import (
+from tests.support.logins.certificates import Authority
+from tests.support.logins.kdc import HOST, REALM, SERVICE, Kdc, kdc
+from tests.support.logins.tickets import (
     BriefTickets,
     keep_tickets_out,
     load_gssapi,
     session_with,
 )
+from tests.support.processes import open_folder
+from tests.support.programs import system_program
 from tests.support.worker_log import WorkerLog
 
 pytestmark = [pytest.mark.logins, pytest.mark.timeout(900)]

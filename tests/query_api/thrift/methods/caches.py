@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from connectors.loads.batch import find_database, load
 from connectors.loads.plan import everything
 from connectors.loads.rereads import reread
-from connectors.renames import Renames
-from connectors.routing import route
+from connectors.publish.renames import Renames
+from connectors.publish.routing import route
 from hive.events.decode import decode
 from hive.names import TableName
 from hive.reader.snapshot import open_snapshot

@@ -3,8 +3,8 @@
 from typing import Any
 
 from hive.names import partition_name
-from tests.support import hms_objects as objects
-from tests.support.hms_client import HmsClient
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.hms_client import HmsClient
 
 TYPES = {"id": "bigint", "name": "string", "price": "decimal(10,2)", "ratio": "double"}
 KEYS = {"n": "int", "s": "string"}

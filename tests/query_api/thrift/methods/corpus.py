@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tests.query_api.thrift.methods.wire import arguments, request
-from tests.support.hms_client import CAPABILITIES, HmsClient
+from tests.support.hive.hms_client import CAPABILITIES, HmsClient
 
 SPARK = ("ACCEPTS_UNMODIFIED_METADATA", "EXTREAD", "EXTWRITE")
 IMPALA = (

@@ -19,7 +19,7 @@ from hive.thrift.types import (
     Type,
     binary,
 )
-from tests.support import idl
+from tests.support.hive import idl
 
 DEPTH_MAX: Final = 4
 _NUMBERS: Final = frozenset((BYTE, I16, I32, I64))

@@ -6,8 +6,8 @@ from random import Random
 from typing import Any
 
 from tests.query_api.thrift.methods.corpus import shown
-from tests.support import hms_objects as objects
-from tests.support.hms_client import HmsClient
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.hms_client import HmsClient
 
 TYPES = {"id": "bigint", "name": "string"}
 KEYS = {"ds": "string", "n": "int"}

@@ -13,10 +13,10 @@ from tests.query_api.thrift.methods import caches, corpus, wire
 from tests.query_api.thrift.methods.comparison import ask, comparable, whole
 from tests.query_api.thrift.methods.corpus import call, req
 from tests.query_api.thrift.methods.wire import result
-from tests.support import hms_objects as objects
-from tests.support.hms_client import HmsClient
-from tests.support.metastore import Instances, MetastoreFactory
-from tests.support.stock_postgres import NewStockDatabase
+from tests.support.databases.stock_postgres import NewStockDatabase
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.hms_client import HmsClient
+from tests.support.hive.metastore import Instances, MetastoreFactory
 
 pytestmark = [pytest.mark.hive, pytest.mark.stock]
 DB = "sorted"

@@ -23,10 +23,10 @@ from query_api.requirement import Consistency, Defaults
 from tests.query_api.thrift.methods import caches, wire
 from tests.query_api.thrift.methods.comparison import Comparison
 from tests.query_api.thrift.methods.corpus import Call, corpus, sample
-from tests.support import hms_client
-from tests.support import hms_objects as objects
-from tests.support.hms_client import CAPABILITIES, HmsClient
-from tests.support.metastore import Instances, MetastoreFactory
+from tests.support.hive import hms_client
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.hms_client import CAPABILITIES, HmsClient
+from tests.support.hive.metastore import Instances, MetastoreFactory
 
 pytestmark = pytest.mark.hive
 DB = "shown"

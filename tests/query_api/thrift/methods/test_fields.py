@@ -19,9 +19,9 @@ from tests.query_api.thrift.methods import caches, wire
 from tests.query_api.thrift.methods.comparison import ask, whole
 from tests.query_api.thrift.methods.corpus import Call
 from tests.query_api.thrift.methods.fields import Path, walk
-from tests.support import hms_objects as objects
-from tests.support.hms_client import CAPABILITIES, HmsClient
-from tests.support.metastore import Instances
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.hms_client import CAPABILITIES, HmsClient
+from tests.support.hive.metastore import Instances
 
 pytestmark = pytest.mark.hive
 COLUMNS = {"a": "int", "b": "string"}

@@ -16,10 +16,10 @@ from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import caches, wire
 from tests.query_api.thrift.methods.comparison import ask, whole
 from tests.query_api.thrift.methods.corpus import Call
-from tests.support import hms_objects as objects
-from tests.support import idl
-from tests.support.hms_client import HmsClient
-from tests.support.metastore import Instances
+from tests.support.hive import hms_objects as objects
+from tests.support.hive import idl
+from tests.support.hive.hms_client import HmsClient
+from tests.support.hive.metastore import Instances
 
 pytestmark = pytest.mark.hive
 TYPES: Final = (

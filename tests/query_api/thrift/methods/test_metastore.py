@@ -19,8 +19,8 @@ from tests.query_api.thrift.methods.comparison import Comparison, whole
 from tests.query_api.thrift.methods.corpus import sample
 from tests.query_api.thrift.methods.histories import History
 from tests.query_api.thrift.methods.test_method_table import DROPPED
-from tests.support import hms_client
-from tests.support.metastore import Instances
+from tests.support.hive import hms_client
+from tests.support.hive.metastore import Instances
 
 pytestmark = pytest.mark.hive
 DATABASES = ("reader", "reader_2", "shown")

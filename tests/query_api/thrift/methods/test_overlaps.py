@@ -18,10 +18,10 @@ from query_api.shards import Views
 from query_api.targets import Target, TargetKind
 from tests.query_api.audit.shard_audits import audited, differences
 from tests.query_api.thrift.methods import caches
-from tests.support import hms_objects as objects
-from tests.support.hms_client import HmsClient
-from tests.support.metastore import Instances
-from tests.support.overlaps import overlap
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.hms_client import HmsClient
+from tests.support.hive.metastore import Instances
+from tests.support.hive.overlaps import overlap
 
 pytestmark = pytest.mark.hive
 TYPES = {"id": "bigint", "name": "string"}

@@ -12,14 +12,14 @@ from metatide.stack.metastore import java_21
 from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.requirement import Consistency, Defaults
-from query_api.thrift.expressions import Expressions, JavaSettings
+from query_api.thrift.java.expressions import Expressions, JavaSettings
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import caches, wire
 from tests.query_api.thrift.methods.comparison import Comparison
 from tests.query_api.thrift.methods.corpus import Call, req
-from tests.support import hms_objects as objects
-from tests.support.hive_java import Serialized, hive_java
-from tests.support.metastore import Instances
+from tests.support.hive import hms_objects as objects
+from tests.support.hive.java import Serialized, hive_java
+from tests.support.hive.metastore import Instances
 
 pytestmark = pytest.mark.hive
 DB = "serialized"

@@ -16,10 +16,10 @@ from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import caches, wire
 from tests.query_api.thrift.methods.comparison import ask, whole
 from tests.query_api.thrift.methods.corpus import Call, call, req
-from tests.support import hms_objects as objects
-from tests.support import matrix
-from tests.support.hms_client import HmsClient
-from tests.support.matrix import Row
+from tests.support.hive import hms_objects as objects
+from tests.support.hive import matrix
+from tests.support.hive.hms_client import HmsClient
+from tests.support.hive.matrix import Row
 
 DB = "moving"
 TABLES = ("a", "b", "c_1")

@@ -10,7 +10,7 @@ from thriftpy2.utils import deserialize
 from query_api.authorization.areas import areas_of
 from query_api.thrift.call import CallAnswer
 from tests.query_api.thrift.methods.wire import struct_of
-from tests.support import idl
+from tests.support.hive import idl
 
 _DATABASE: Final = {"dbname", "databasename"}
 _TABLE: Final = {"tblname", "tablename"}

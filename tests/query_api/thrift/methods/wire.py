@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 from thriftpy2.thrift import TApplicationException
 from thriftpy2.utils import deserialize, serialize
 
-from query_api.thrift.scanner import Scanner
-from query_api.thrift.wire import MessageType, header
-from tests.support import idl
+from query_api.thrift.protocol.scanner import Scanner
+from query_api.thrift.protocol.wire import MessageType, header
+from tests.support.hive import idl
 
 _REPLY_BYTES_MAX: Final = 1 << 28
 

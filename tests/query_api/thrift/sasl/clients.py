@@ -4,7 +4,7 @@ import base64
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from query_api.thrift.frames import Frames
+from query_api.thrift.protocol.frames import Frames
 from query_api.thrift.sasl import digest
 from query_api.thrift.sasl.digest import Digest
 from query_api.thrift.sasl.negotiation import Status, frame

@@ -17,10 +17,10 @@ from metatide.config import load
 from metatide.config.values import ThriftUrl
 from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
-from query_api.thrift.gateway import OPTIONS
+from query_api.thrift.java.gateway import OPTIONS
+from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.sasl.negotiation import Status, frame
 from query_api.thrift.settings import ThriftSettings
-from query_api.thrift.upstream import UpstreamSettings
 from tests.query_api.thrift.sasl.clients import (
     AUTHENTICATION,
     INTEGRITY,
@@ -31,17 +31,17 @@ from tests.query_api.thrift.sasl.clients import (
 )
 from tests.query_api.thrift.serving import Running, answer, result, serving, until
 from tests.query_api.thrift.structs import message, text
-from tests.support.hive_client import HiveClient, log_in_by_keytab
-from tests.support.hive_java import hive_java
-from tests.support.kdc import HOST, REALM, SERVICE, Kdc, kdc
-from tests.support.metastore import Instances
-from tests.support.processes import open_folder
-from tests.support.tickets import (
+from tests.support.hive.client import HiveClient, log_in_by_keytab
+from tests.support.hive.java import hive_java
+from tests.support.hive.metastore import Instances
+from tests.support.logins.kdc import HOST, REALM, SERVICE, Kdc, kdc
+from tests.support.logins.tickets import (
     BriefTickets,
     keep_tickets_out,
     load_gssapi,
     session_with,
 )
+from tests.support.processes import open_folder
 from tests.support.worker_log import WorkerLog
 
 pytestmark = [pytest.mark.logins, pytest.mark.timeout(900)]

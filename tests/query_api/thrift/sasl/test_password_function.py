@@ -22,7 +22,7 @@ from query_api.thrift.settings import ThriftSettings
 from tests.query_api.thrift.http_transport.clients import basic, call, serving_http
 from tests.query_api.thrift.sasl.clients import Said, log_in, no_token
 from tests.query_api.thrift.serving import Running, answer, serving, until
-from tests.support.certificates import Authority
+from tests.support.logins.certificates import Authority
 from tests.support.worker_log import WorkerLog
 
 MODULE: Final = "checks_of_a_site"

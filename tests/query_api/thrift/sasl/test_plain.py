@@ -19,13 +19,13 @@ from metatide.worker.certificates import server_tls
 from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
 from query_api.partners import Partners, SecretFile
-from query_api.thrift.client_identity import SET_UGI
-from query_api.thrift.frames import Frames
+from query_api.thrift.metastore.client_identity import SET_UGI
+from query_api.thrift.metastore.upstream import UpstreamSettings
+from query_api.thrift.protocol.frames import Frames
 from query_api.thrift.sasl.negotiation import Status, frame
 from query_api.thrift.sasl.plain import CHARS_MAX, Plain
 from query_api.thrift.sasl.unauthenticated import NEEDS_SASL_LOGIN
 from query_api.thrift.settings import ThriftSettings
-from query_api.thrift.upstream import UpstreamSettings
 from tests.query_api.thrift.methods.wire import arguments
 from tests.query_api.thrift.sasl.clients import heard, log_in, no_token
 from tests.query_api.thrift.serving import (
@@ -39,11 +39,11 @@ from tests.query_api.thrift.serving import (
     until,
 )
 from tests.query_api.thrift.structs import compacted, message
-from tests.support.certificates import STORE_PASSWORD, Authority
-from tests.support.directory import USER_DN, Directory, directory
-from tests.support.hive_client import HiveClient
-from tests.support.hive_java import hive_java
-from tests.support.metastore import Instances
+from tests.support.hive.client import HiveClient
+from tests.support.hive.java import hive_java
+from tests.support.hive.metastore import Instances
+from tests.support.logins.certificates import STORE_PASSWORD, Authority
+from tests.support.logins.directory import USER_DN, Directory, directory
 from tests.support.processes import open_folder
 from tests.support.worker_log import WorkerLog
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from hive.errors import RefusedLoginError
-from query_api.thrift.metastore_login.negotiation import Peer
+from query_api.thrift.metastore.login.negotiation import Peer
 from query_api.thrift.sasl.digest import challenge, read_digest
 from query_api.thrift.sasl.mechanism import Accepted, Challenge
 from query_api.thrift.sasl.negotiation import Status

@@ -19,20 +19,20 @@ from metatide.stack.database import make_engine
 from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
 from query_api.database import Primary
-from query_api.thrift.gateway import OPTIONS
+from query_api.thrift.java.gateway import OPTIONS
+from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.sasl.negotiation import Status
 from query_api.thrift.sasl.tokens import Store
 from query_api.thrift.settings import ThriftSettings
-from query_api.thrift.upstream import UpstreamSettings
 from tests.query_api.thrift.sasl.clients import Token, log_in_by_token
 from tests.query_api.thrift.serving import answer, serving, until
-from tests.support.hive_client import HiveClient, log_in_by_keytab
-from tests.support.hive_java import hive_java
-from tests.support.kdc import HOST, REALM, SERVICE, kdc
-from tests.support.metastore import Instances
+from tests.support.hive.client import HiveClient, log_in_by_keytab
+from tests.support.hive.java import hive_java
+from tests.support.hive.metastore import Instances
+from tests.support.hive.secure_metastore import secure_metastore
+from tests.support.logins.kdc import HOST, REALM, SERVICE, kdc
+from tests.support.logins.tickets import load_gssapi
 from tests.support.processes import open_folder
-from tests.support.secure_metastore import secure_metastore
-from tests.support.tickets import load_gssapi
 from tests.support.worker_log import WorkerLog
 
 pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(900)]

@@ -3,8 +3,8 @@
 import pytest
 
 from query_api.thrift.forward import FORWARDED
+from query_api.thrift.protocol.wire import Message, MessageType, header
 from query_api.thrift.sasl.unauthenticated import UnauthenticatedCalls
-from query_api.thrift.wire import Message, MessageType, header
 
 
 class Both:

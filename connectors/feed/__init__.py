@@ -1,0 +1,1 @@
+"""The topic's records and events for people and for other programs."""

@@ -1,0 +1,1 @@
+"""The metastore's notification log, as connectors read it."""

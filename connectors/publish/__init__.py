@@ -1,0 +1,1 @@
+"""The way of events from the log into the topic."""

@@ -1,0 +1,371 @@
+"""The work of a connector from the positions in the topic to the first fault."""
+
+import time
+from collections.abc import Callable, Collection, Iterator
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import structlog
+
+from connectors.log.gaps import GapWatch, LogGap
+from connectors.log.listener import ListenerWatch
+from connectors.log.source import OpenTxns, Poll, Source, rows_hash, rows_mark
+from connectors.metrics import Fault, Metrics
+from connectors.publish import published_history
+from connectors.publish.follower import Follower
+from connectors.publish.published_history import OtherHistory, PublishedEvent
+from connectors.publish.publisher import Publisher
+from connectors.publish.renames import Renames
+from connectors.publish.routing import route
+from connectors.publish.tails import Tails
+from connectors.publish.translate import Addressed
+from connectors.publish.watermark import Watermark
+from connectors.settings import Pace
+from hive.errors import EventError, UnwritableRecordError
+from hive.events.decode import decode
+from hive.events.event_types import OtherEvent
+from hive.events.row import NotificationRow
+from hive.listener import KEEP_EVENTS, MAKE_TRANSACTIONAL
+from state.topic import Topic
+
+if TYPE_CHECKING:
+    from state.tracing import Tracing
+
+log = structlog.get_logger()
+
+
+class NewEpoch(Exception):  # noqa: N818
+    """Another connector has begun an epoch: resume from what the topic holds."""
+
+
+class HistoryEnded(Exception):  # noqa: N818
+    """The log has a history other than the published one: an epoch must begin."""
+
+    def __init__(self, why: str, current: int) -> None:
+        super().__init__(why)
+        self.current = current
+
+
+class PublishSession:
+    """Publishes the log's events after the tails, step by step."""
+
+    def __init__(
+        self,
+        source: Source,
+        topic: Topic,
+        tails: Tails,
+        *,
+        pace: Pace,
+        metrics: Metrics,
+        going_on: Callable[[], bool],
+        watermark: Watermark,
+        tracing: "Tracing | None" = None,
+    ) -> None:
+        self._topic = topic
+        self._tracing = tracing
+        self._source = source
+        self._pace = pace
+        self._metrics = metrics
+        self._watermark = watermark
+        self.position = tails.lowest
+        """The last event that was published."""
+        self.sequence = 0
+        """The last event of the database at the last poll."""
+        self._hash: bytes | None = None
+        self._mark = 0
+        self._marks: dict[int, int] = {}
+        """Of the rows that were published since the watermark rose."""
+        self._known = tails.known
+        self._loaded = tails.loaded
+        self._written_s: dict[int, int] = {}
+        """When the event that was checked last was written: the topic doesn't tell it."""
+        self._unchecked = tails.published
+        """What is to be compared with the log before anything is published."""
+        self.ends = tails.ends
+        """The end of each shard up to which that was searched for."""
+        self.has_compared = False
+        self._gaps = GapWatch(pace.gap_ms)
+        self._progress_at = 0.0
+        self._complete_at = time.monotonic()
+        self._listener = ListenerWatch()
+        self._renames: Renames | None = None
+        self._open: OpenTxns | None = None
+        self._open_asked_at: float | None = None
+        self._sent_at: float | None = None
+        """When what brokers haven't acknowledged was read, the first of it."""
+        self.must_compare = False
+        """Whether to compare what brokers hold with the log before anything else is published: they
+        took what was sent so late that the database may have lost it meanwhile, and another
+        connector may have published other events."""
+        self._is_calm = False
+        """Whether the last step left nothing to publish."""
+        self._publisher = Publisher(topic, tails, metrics, going_on)
+        try:
+            self._follower = Follower(topic, tails)
+        except BaseException:
+            self._publisher.close()
+            raise
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether brokers may have taken, or take yet, what was sent so long after it was read."""
+        waits = self._sent_at is not None or self._publisher.unacknowledged > 0
+        return waits or self.must_compare
+
+    def compare(self, tails: Tails) -> bool:
+        """Has these tails compared with the log before anything else is published: brokers answer
+        a session sooner that they know. False if another must begin, because there is an epoch that
+        this one doesn't know, or because brokers have lost what it has published."""
+        epoch, published = self._publisher.epoch, self._publisher.uptos
+        if tails.epoch != epoch or tails.trace != epoch:
+            return False
+        if any(upto is None or upto < own for upto, own in zip(tails.upto, published, strict=True)):
+            return False
+        self._unchecked, self.ends, self.has_compared = tails.published, tails.ends, False
+        self._known = max(self._known, tails.known, key=lambda known: known.event_id)
+        self._loaded = max(self._loaded, tails.loaded)
+        self._is_calm = self.must_compare = False
+        return True
+
+    def close(self) -> None:
+        self._publisher.close()
+        self._follower.close()
+
+    def step(self) -> bool:
+        """Polls once and publishes what is new; returns whether there was anything."""
+        looked_at, looked_before = time.monotonic(), self._complete_at
+        if self._is_calm and self._source.rests(self.position, self._known.event_id):
+            self._complete_at = looked_at
+            return False
+        self._is_calm = False
+        self._follower.catch_up()
+        if self._follower.epoch > self._publisher.epoch:
+            raise NewEpoch
+        self._known = max(self._known, self._follower.furthest, key=lambda known: known.event_id)
+        poll = self._source.poll(self.position, self._known.event_id)
+        self.sequence = poll.current
+        compares = bool(self._unchecked)
+        self._check(poll)
+        if compares:
+            # That takes so long for many events that rows of before would be published late.
+            self._watermark.rise(self._publisher.epoch, self._publisher.uptos)
+            return True
+        before = self.position
+        published = self._publish(poll)
+        if self.position == before and poll.current > before:
+            gap = self._gaps.look(self._source.bounds(before), before)
+            if gap is not None:
+                self._skip(gap)
+        self._report_progress()
+        self._report_transactions()
+        if self._sent_at is None and self._publisher.unacknowledged:
+            self._sent_at = looked_at
+        if self.position < poll.current and self.position > before and not self._flush_is_due:
+            # When the connector is far behind, the next rows are read while these are being sent.
+            self._publisher.serve()
+        else:
+            self._flush()
+        exemplar = None
+        if published and self._tracing is not None:
+            rows = [row for row in poll.rows if row.event_id <= self.position]
+            exemplar = self._tracing.published(
+                self._topic.name, self._publisher.epoch, rows, looked_at
+            )
+        self._measure(poll, looked_at, looked_before, published, exemplar)
+        complete = self._publisher.complete_to == poll.current
+        self._is_calm = complete and self._open is None
+        return self.position > before
+
+    @property
+    def _flush_is_due(self) -> bool:
+        """Whether more reading would count as a delay of the brokers."""
+        sent_at, patience_s = self._sent_at, self._pace.acknowledged_s_max
+        return sent_at is not None and time.monotonic() - sent_at > patience_s / 4
+
+    def _flush(self) -> None:
+        self._publisher.flush()
+        sent_at, self._sent_at = self._sent_at, None
+        if sent_at is not None and time.monotonic() - sent_at > self._pace.acknowledged_s_max:
+            self.must_compare = True
+        else:
+            self._watermark.rise(self._publisher.epoch, self._publisher.uptos, self._marks)
+            self._marks = {}
+
+    def _check(self, poll: Poll) -> None:
+        other = published_history.check(poll, self._known, self._loaded)
+        if other is None and self._unchecked:
+            hashes = self._source.hashes(sorted({event.event_id for event in self._unchecked}))
+            other = published_history.check_all(hashes, self._unchecked)
+        if other is None and self._known.hash is not None and poll.checked is None:
+            event = self._known.event_id
+            older = self._source.older(event, self._written_s.get(event))
+            other = published_history.check_missing(older, self._known)
+        if other is not None:
+            self._end_history(other, poll.current)
+        self._unchecked, self.has_compared = frozenset(), True
+        if poll.checked_s is not None:
+            self._written_s = {self._known.event_id: poll.checked_s}
+        if self._known.hash is None:
+            self._known = PublishedEvent(self._known.event_id, poll.checked)
+
+    def _end_history(self, other: OtherHistory, current: int) -> None:
+        self._metrics.failed(Fault.HISTORY)
+        raise HistoryEnded(other.why, current)
+
+    def _publish(self, poll: Poll) -> int:
+        """Publishes the rows up to the first gap; returns the number of events."""
+        published = 0
+        for event_id, rows in _by_id(poll.rows):
+            if event_id != self.position + 1:
+                break
+            self._publish_event(event_id, rows)
+            published += 1
+        if published:
+            self._gaps.passed()
+        return published
+
+    def _publish_event(self, event_id: int, rows: list[NotificationRow]) -> None:
+        if len(rows) > 1:
+            self._metrics.failed(Fault.LISTENER)
+            log.warning(
+                "an event id occurs more than once; all its rows were published",
+                event_id=event_id,
+                remedy="upgrade metastores older than Hive 3.0, and let Hive's schematool make "
+                "the unique index NOTIFICATION_LOG_EVENT_ID",
+            )
+        addressed: list[Addressed] = []
+        for row in rows:
+            addressed += self._meaning(row)
+        row_hash, types = rows_hash(rows), rows[0].event_type
+        mark = rows_mark(rows)
+        shards = self._publisher.shards
+        why = "its record would be larger than the topic allows"
+        try:
+            routed = route(addressed, shards)
+            taken = self._publisher.event(event_id, types, row_hash, mark, routed)
+        except UnwritableRecordError as error:
+            taken, why = False, str(error)
+        if not taken:
+            for row in rows:
+                self._set_aside(row, why)
+            renames = self._renames_before(event_id)
+            addressed = [address for row in rows for address in renames.undecodable(row)]
+            routed = route(addressed, shards)
+            taken = self._publisher.event(event_id, types, row_hash, mark, routed)
+            assert taken, "to say that an event can't be read takes a few bytes"
+        self.position, self._hash, self._mark = event_id, row_hash, mark
+        if mark:
+            self._marks[event_id] = mark
+        if event_id > self._known.event_id:
+            self._known = PublishedEvent(event_id, row_hash)
+
+    def _meaning(self, row: NotificationRow) -> list[Addressed]:
+        renames = self._renames or self._renames_before(row.event_id)
+        try:
+            event = decode(row)
+        except EventError as error:
+            self._set_aside(row, str(error))
+            if row.event_type == "OPEN_TXN":
+                self._listener.miss()
+            return renames.undecodable(row)
+        if isinstance(event, OtherEvent) and not event.harmless:
+            self._set_aside(row, "no event of this type is known, so it may have touched anything")
+        self._listener.see(event)
+        return renames.address(event)
+
+    def _renames_before(self, event_id: int) -> Renames:
+        if self._renames is None:
+            self._renames = Renames(self._source.alters(event_id - 1))
+        return self._renames
+
+    def _set_aside(self, row: NotificationRow, why: str) -> None:
+        self._metrics.failed(Fault.UNDECODABLE)
+        log.error(
+            "an event was set aside; what it touched is answered by the database until it is "
+            "loaded again",
+            event_id=row.event_id,
+            event_type=row.event_type,
+            why=why,
+        )
+        self._publisher.dead_letter(row)
+
+    def _skip(self, gap: LogGap) -> None:
+        if self._known.event_id:
+            self._metrics.failed(Fault.GAP)
+            log.error(
+                "events are missing in the log; everything is answered by the database until it "
+                "is loaded again",
+                first=gap.first,
+                last=gap.last,
+                why=gap.why,
+                remedy=f"let connectors run, and {KEEP_EVENTS}",
+            )
+        else:
+            log.info("the log begins late; tables from before are loaded", event_id=gap.last + 1)
+        self._publisher.skip(gap.last)
+        self._listener.miss()
+        self.position, self._hash, self._mark = gap.last, None, 0
+        if gap.last > self._known.event_id:
+            self._known = PublishedEvent(gap.last, None)
+        self._gaps.passed()
+
+    def _report_progress(self) -> None:
+        now = time.monotonic()
+        if now - self._progress_at >= self._pace.progress_ms / 1000:
+            self._progress(range(self._publisher.shards))
+            self._progress_at = now
+        else:
+            # Each record costs a worker a commit, so only shards that loads wait for get one.
+            self._progress(self._watermark.wanted(self.position))
+
+    def _progress(self, shards: Collection[int]) -> None:
+        self._publisher.progress(self.position, self._hash, self._mark, shards)
+
+    def _report_transactions(self) -> None:
+        now = time.monotonic()
+        asked_at = self._open_asked_at
+        if self._open is None and (asked_at is None or now - asked_at >= self._pace.transactions_s):
+            self._open, self._open_asked_at = self._source.open_transactions(), now
+            self._listener.look(self._open)
+        opened = self._open
+        if opened is None or opened.at > self.position:
+            return
+        self._open = None
+        self._progress(range(self._publisher.shards))
+        self._publisher.open_transactions(opened)
+        unlogged = self._listener.unlogged()
+        if unlogged:
+            self._metrics.failed(Fault.LISTENER)
+            log.error(
+                "transactions are open that no event tells of: the metastore's listener isn't "
+                "transactional, so events may be lost and `latest` doesn't hold",
+                transactions=unlogged[:10],
+                remedy=MAKE_TRANSACTIONAL,
+            )
+
+    def _measure(
+        self,
+        poll: Poll,
+        looked_at: float,
+        before: float,
+        read: int,
+        exemplar: dict[str, str] | None,
+    ) -> None:
+        now = time.monotonic()
+        metrics = self._metrics
+        metrics.events.inc(read)
+        metrics.position.set(self.position)
+        metrics.looked_s.set(time.time())
+        lag = max(0, poll.current - self.position)
+        metrics.lag_events.set(lag)
+        if read:
+            metrics.publish_s.observe(now - before, exemplar)
+        if not lag:
+            self._complete_at = looked_at
+        metrics.lag_ms.set((now - self._complete_at) * 1000 if lag else 0)
+
+
+def _by_id(rows: list[NotificationRow]) -> Iterator[tuple[int, list[NotificationRow]]]:
+    for event_id, same in groupby(rows, key=attrgetter("event_id")):
+        yield event_id, list(same)

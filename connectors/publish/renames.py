@@ -1,0 +1,138 @@
+"""Recent renames of tables, for events that still name a table by its old name.
+
+A writer may read a table before a rename and commit after it. Its write changes the renamed table,
+because the metastore knows tables by their ids, but its event has the old name.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable
+from itertools import chain
+from typing import NamedTuple
+
+from connectors.publish.translate import Addressed, misnamed, translate, undecodable
+from hive.errors import EventError
+from hive.events import event_types
+from hive.events.decode import decode
+from hive.events.row import NotificationRow
+from hive.names import TableName, table_name
+from state.records.actions import MISNAMED_EVENTS_MAX
+
+_HANGING = (
+    event_types.AddConstraints,
+    event_types.DropConstraint,
+    event_types.DeleteTableStatistics,
+    event_types.DeletePartitionStatistics,
+)
+"""Events that change nothing in the table itself."""
+_OF_CURRENT_NAME = (event_types.CreateTable, event_types.AllocateWriteIds)
+"""Events that never have the old name of a table."""
+
+
+class _Rename(NamedTuple):
+    event_id: int
+    old: TableName
+    new: TableName
+    id: int
+    """The id of the table; 0 when the event lacks it."""
+
+
+class Renames:
+    """The renames of the last `MISNAMED_EVENTS_MAX` events.
+
+    Every connector knows the same renames, wherever it began: at its start it reads the log's rows
+    from before its first event.
+    """
+
+    def __init__(self, rows: Iterable[NotificationRow] = ()) -> None:
+        self._renames: deque[_Rename] = deque()
+        self._old_names: Counter[TableName] = Counter()
+        for row in rows:
+            try:
+                event = decode(row)
+            except EventError:
+                continue
+            if isinstance(event, event_types.AlterTable) and event.renamed:
+                self._note(event)
+
+    def address(self, event: event_types.Event) -> list[Addressed]:
+        """The effects of an event, addressed to tables by their current names."""
+        addressed = translate(event)
+        if not (addressed and isinstance(event, event_types.TableEvent)):
+            return addressed
+        if _name_before(event) in self._old_names:
+            self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
+            addressed = self._to_new_names(event, addressed)
+        if isinstance(event, event_types.AlterTable) and event.renamed:
+            self._note(event)
+        return addressed
+
+    def undecodable(self, row: NotificationRow) -> list[Addressed]:
+        """The effects that an undecodable row may have had."""
+        self._forget_before(row.event_id - MISNAMED_EVENTS_MAX)
+        addressed = undecodable(row)
+        if row.db_name and row.tbl_name:
+            current, _ = self._current(table_name(row.cat_name, row.db_name, row.tbl_name), 0)
+            addressed += [action for table in current for action in misnamed(table)]
+        return addressed
+
+    def _to_new_names(
+        self, event: event_types.TableEvent, addressed: list[Addressed]
+    ) -> list[Addressed]:
+        if isinstance(event, _OF_CURRENT_NAME):
+            return addressed
+        current, is_of_renamed = self._current(_name_before(event), _id_of(event))
+        if is_of_renamed and not (isinstance(event, event_types.AlterTable) and event.renamed):
+            # If a table has the old name now, it is another one.
+            addressed = []
+        hanging = isinstance(event, _HANGING)
+        late = (misnamed(table, hanging=hanging) for table in current)
+        return [*addressed, *chain.from_iterable(late)]
+
+    def _current(self, name: TableName, id_: int) -> tuple[list[TableName], bool]:
+        """The names that a table of this name and id may have now, and whether it certainly doesn't
+        have the old one any more."""
+        names: list[TableName] = []
+        is_sure = False
+        followed = {name}
+        for rename in self._renames:
+            if rename.old not in followed or (id_ and rename.id and rename.id != id_):
+                continue
+            followed.add(rename.new)
+            names.append(rename.new)
+            if rename.new == name:
+                # The table has its old name again.
+                names, is_sure, followed = [], False, {name}
+            elif id_ and rename.id == id_:
+                is_sure = True
+        return [table for table in dict.fromkeys(names) if table != name], is_sure
+
+    def _note(self, event: event_types.AlterTable) -> None:
+        self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
+        self._renames.append(_Rename(event.event_id, event.before, event.table, event.image.id))
+        self._old_names[event.before] += 1
+
+    def _forget_before(self, event_id: int) -> None:
+        while self._renames and self._renames[0].event_id < event_id:
+            old = self._renames.popleft().old
+            self._old_names[old] -= 1
+            if not self._old_names[old]:
+                del self._old_names[old]
+
+
+def _name_before(event: event_types.TableEvent) -> TableName:
+    """The name of the event's table before the event."""
+    return event.before if isinstance(event, event_types.AlterTable) else event.table
+
+
+def _id_of(event: event_types.TableEvent) -> int:
+    """The id of the table that the writer changed; 0 when the event lacks it."""
+    match event:
+        case event_types.AlterTable():
+            return event.image.id
+        case event_types.DropTable():
+            return event.id
+        case event_types.PartitionEvent():
+            return 0 if event.facts is None else event.facts.id
+        case event_types.UpdateTableStatistics():
+            return 0 if event.image is None else event.image.id
+    return 0

@@ -1,0 +1,1 @@
+"""What every process of Metatide sets up and can tell of itself."""

@@ -1,0 +1,1 @@
+"""Folding a stretch of the topic in bulk: to catch up, and to rebuild stores."""

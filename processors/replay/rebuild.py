@@ -1,0 +1,104 @@
+"""Rebuilds stores from the topic, several at a time, while their worker is stopped."""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from multiprocessing.queues import Queue
+from pathlib import Path
+from queue import Empty
+from typing import Final, NamedTuple
+
+from processors.directory import WorkerDirectory
+from processors.freed_memory import limit_freed_memory
+from processors.replay.replay import Progress, rebuild
+from state.store import MemoryBudget, Position
+from state.topic import Topic
+
+_POLL_S: Final = 0.1
+
+Report = Callable[[Progress], None]
+
+
+class Rebuilt(NamedTuple):
+    """A shard that was rebuilt, and its position."""
+
+    shard: int
+    position: Position
+
+
+def rebuild_shards(
+    topic: Topic, shards: Sequence[int], path: Path, memory_bytes: int, report: Report
+) -> list[Rebuilt]:
+    """Rebuilds these shards in the directory of a worker, with one process per core."""
+    directory = WorkerDirectory(path)
+    with directory.owned():
+        processes = min(len(shards), os.cpu_count() or 1)
+        if processes == 1:
+            budget = MemoryBudget(memory_bytes)
+            return [_rebuild(topic, shard, directory, budget, report) for shard in shards]
+        return _in_processes(topic, shards, path, memory_bytes // processes, report, processes)
+
+
+def _rebuild(
+    topic: Topic, shard: int, directory: WorkerDirectory, budget: MemoryBudget, report: Report
+) -> Rebuilt:
+    position = rebuild(topic, shard, directory.new(shard), budget, report=report)
+    directory.swap_in(shard)
+    return Rebuilt(shard, position)
+
+
+def _in_processes(
+    topic: Topic,
+    shards: Sequence[int],
+    path: Path,
+    memory_bytes: int,
+    report: Report,
+    processes: int,
+) -> list[Rebuilt]:
+    # A forked child would rely on threads of RocksDB and librdkafka, which don't survive a fork.
+    context = multiprocessing.get_context("spawn")
+    reports: Queue[Progress] = context.Queue()
+    with ProcessPoolExecutor(processes, context, _set_up, (path, memory_bytes, reports)) as pool:
+        futures = [pool.submit(_work, topic, shard) for shard in shards]
+        try:
+            _watch(futures, reports, report)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        return [future.result() for future in futures]
+
+
+def _watch(futures: list[Future[Rebuilt]], reports: "Queue[Progress]", report: Report) -> None:
+    while True:
+        done = all(future.done() for future in futures)
+        try:
+            while True:
+                report(reports.get(timeout=0 if done else _POLL_S))
+        except Empty:
+            pass
+        if done or any(future.done() and future.exception() for future in futures):
+            wait(futures)
+            return
+
+
+class _Process(NamedTuple):
+    """The setup of a child process."""
+
+    directory: WorkerDirectory
+    budget: MemoryBudget
+    reports: "Queue[Progress]"
+
+
+_process: _Process | None = None
+
+
+def _set_up(path: Path, memory_bytes: int, reports: "Queue[Progress]") -> None:
+    global _process
+    limit_freed_memory()
+    _process = _Process(WorkerDirectory(path), MemoryBudget(memory_bytes), reports)
+
+
+def _work(topic: Topic, shard: int) -> Rebuilt:
+    assert _process is not None
+    return _rebuild(topic, shard, _process.directory, _process.budget, _process.reports.put)

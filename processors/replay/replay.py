@@ -1,0 +1,125 @@
+"""Bulk replay: folds a stretch of the topic into a store as fast as one core can."""
+
+import time
+from collections.abc import Callable
+from math import inf
+from pathlib import Path
+from threading import Event
+from typing import Final, NamedTuple
+
+import structlog
+
+from hive.errors import RecordFormatError, UnreadableRecordError
+from processors.applier import Applier
+from processors.replay.skips import Skips
+from state.store import MemoryBudget, Position, Store
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import Topic, TopicReader
+
+FLUSH_EVERY_S: Final = 15.0
+
+log = structlog.get_logger(__name__)
+
+
+class Progress(NamedTuple):
+    """The progress of a shard's replay, in offsets."""
+
+    shard: int
+    first: int
+    done: int
+    end: int
+
+
+def replay(
+    store: Store,
+    reader: TopicReader,
+    *,
+    end: int | None = None,
+    stop: Event | None = None,
+    report: Callable[[Progress], None] | None = None,
+    skips: Skips | None = None,
+    time_s_max: float = inf,
+) -> Position:
+    """Folds the records after the store's position, up to `end` or to the present end of the topic.
+
+    Signals are dropped: they have been answered, or whoever still misses the load asks again.
+    Returns early when `stop` is set or after `time_s_max`, and keeps what was folded until then.
+    Raises at a record that can't be read unless an order skips it, and keeps what was folded
+    before it.
+    """
+    shard = store.identity.shard
+    skips = skips or Skips()
+    due_s = time.monotonic() + time_s_max
+    if end is None:
+        end = reader.bounds(shard).end
+    while True:
+        try:
+            return _replay(store, reader, end, stop, report, skips, due_s)
+        except UnreadableRecordError as error:
+            if not skips.search(reader, shard, error.offset, stop):
+                if stop is not None and stop.is_set():
+                    return store.position
+                raise
+
+
+def _replay(
+    store: Store,
+    reader: TopicReader,
+    end: int,
+    stop: Event | None,
+    report: Callable[[Progress], None] | None,
+    skips: Skips,
+    due_s: float,
+) -> Position:
+    shard = store.identity.shard
+    applier = Applier(store)
+    first = applier.next_offset
+    flushed = time.monotonic()
+    for batch in reader.read(shard, first, end) if first < end else ():
+        if stop is not None and stop.is_set():
+            break
+        for record in batch:
+            if record.offset > applier.next_offset:
+                applier.commit()
+                applier.skip_to(record.offset)
+            try:
+                applier.add(*record)
+            except RecordFormatError as error:
+                _pass_over(applier, shard, record.offset, error, skips)
+            if applier.full:
+                applier.commit()
+        applier.commit()
+        if report is not None:
+            report(Progress(shard, first, applier.next_offset, end))
+        if time.monotonic() - flushed >= FLUSH_EVERY_S:
+            store.flush()
+            flushed = time.monotonic()
+        if batch and time.monotonic() >= due_s:
+            break
+    return store.position
+
+
+def _pass_over(
+    applier: Applier, shard: int, offset: int, error: RecordFormatError, skips: Skips
+) -> None:
+    """Passes over a record that can't be read, if an order says so."""
+    if not skips.cover(offset):
+        applier.commit()
+        raise UnreadableRecordError(shard, offset, error) from error
+    log.warning("a record was skipped by order", shard=shard, offset=offset, why=str(error))
+    applier.skip()
+
+
+def rebuild(
+    topic: Topic,
+    shard: int,
+    path: Path,
+    budget: MemoryBudget,
+    *,
+    report: Callable[[Progress], None] | None = None,
+) -> Position:
+    """Builds the store of a shard from the topic alone; the path must not exist."""
+    assert not path.exists(), f"{path} is there already"
+    store = Store(path, shard_identity(topic, shard), families=SHARD_FAMILIES, budget=budget)
+    with store, TopicReader(topic) as reader:
+        return replay(store, reader, report=report)

@@ -1,0 +1,1 @@
+"""A worker: its shards with their stores, within limits."""

@@ -1,0 +1,83 @@
+"""The limits of a worker: above them its shards stop applying until there is room again."""
+
+import asyncio
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psutil
+import structlog
+
+from processors.worker.disk_usage import DiskUsage
+
+CHECK_EVERY_S: Final = 1.0
+# Above a limit, a worker waits for some room to spare, or it would stop and start all the time.
+SLACK: Final = 0.95
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """The limits; None means no limit."""
+
+    disk_bytes_max: int | None = None
+    disk_free_bytes_min: int = 256 << 20
+    memory_bytes_max: int | None = None
+
+
+class Limits:
+    """Watches the disk and the memory of the process."""
+
+    def __init__(self, path: Path, allowed: Allowed) -> None:
+        self.fault: str | None = None
+        self.disk_bytes = 0
+        self.disk_free_bytes = 0
+        self.memory_bytes = 0
+        self._path = path
+        self._disk_usage = DiskUsage(path)
+        self.allowed = allowed
+        self._room = asyncio.Event()
+        self._measured = True
+        self._process = psutil.Process()
+
+    async def room(self) -> None:
+        """Returns once nothing exceeds its limit."""
+        await self._room.wait()
+
+    async def check(self) -> None:
+        """Measures disk and memory once. What can't be measured now counts as before."""
+        try:
+            await asyncio.to_thread(self._look)
+        except OSError as error:
+            # Once a fault: this is tried each second.
+            if self._measured:
+                log.warning("disk and memory can't be measured now", why=str(error))
+            self._measured = False
+        else:
+            self._measured = True
+        self.fault = self._over()
+        if self.fault is None:
+            self._room.set()
+        else:
+            self._room.clear()
+
+    def _look(self) -> None:
+        self.memory_bytes = self._process.memory_info().rss
+        self.disk_free_bytes = shutil.disk_usage(self._path).free
+        self.disk_bytes = self._disk_usage.look()
+
+    def _over(self) -> str | None:
+        free = self.disk_free_bytes
+        share = 1.0 if self.fault is None else SLACK
+        if free * share < self.allowed.disk_free_bytes_min:
+            return f"only {free >> 20} MiB are free on the disk of {self._path}: make room there"
+        allowed = self.allowed
+        for what, used, most, key in (
+            ("its stores take", self.disk_bytes, allowed.disk_bytes_max, "worker.disk_max_mib"),
+            ("it takes", self.memory_bytes, allowed.memory_bytes_max, "worker.memory_max_mib"),
+        ):
+            if most is not None and used > most * share:
+                return f"{what} {used >> 20} MiB, {key} is {most >> 20}: raise it or add a worker"
+        return None

@@ -1,0 +1,492 @@
+"""One shard of a worker: its store, the fold of its live records, and its reads."""
+
+import asyncio
+import shutil
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Event
+from traceback import clear_frames
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from hive.errors import (
+    ClosedStoreError,
+    ColdShardError,
+    MetatideError,
+    OtherStoreError,
+    RecordFormatError,
+    TopicError,
+    UnreadableRecordError,
+)
+from processors.applier import Applier
+from processors.back_off import BackOff
+from processors.directory import WorkerDirectory
+from processors.live_record import LiveRecord
+from processors.lost_records import has_records_of
+from processors.replay.bulk_replay import Bulk
+from processors.replay.skips import Skips
+from processors.worker.limits import Limits
+from processors.worker.metrics import Metrics
+from processors.worker.phases import Phase
+from processors.worker.seek import Seek
+from processors.worker.signals import Signals
+from processors.worker.waiters import Waiters
+from state.image import Images, Manifest
+from state.store import Commits, MemoryBudget, Position, Store, StoreSnapshot, set_aside
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import Topic
+
+SLICE_S: Final = 0.005
+ARRIVED_RECORDS_MAX: Final = 20_000
+ARRIVED_BYTES_MAX: Final = 32 << 20
+BACK_OFF_MAX_S: Final = 30.0
+RETRY_S: Final = 0.1
+SKIP_LOOK_S: Final = 0.5
+UNFLUSHED_RECORDS_MAX: Final = 16
+"""So many records that are no events don't make a flush due: while nothing happens, one comes a
+minute, and a flush costs ten times as much as folding it again after a crash."""
+
+if TYPE_CHECKING:
+    from state.tracing import Tracing
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The parts that all shards of a worker share."""
+
+    topic: Topic
+    directory: WorkerDirectory
+    budget: MemoryBudget
+    bulk: Bulk
+    limits: Limits
+    signals: Signals
+    metrics: Metrics
+    follow: Seek
+    images: Images | None = None
+    tracing: "Tracing | None" = None
+
+    def applier(self, store: Store, shard: int) -> Applier:
+        """The writer of a live shard."""
+        if self.tracing is None:
+            return Applier(store)
+        from processors.worker.traced_applier import TracedApplier
+
+        return TracedApplier(store, self.tracing, self.topic.name, shard)
+
+
+class Shard:
+    """Owns a store from opening to closing.
+
+    1. Catches up in bulk, then takes the live consumer's records from exactly there on.
+    2. Refuses records that don't follow on the last one, and catches up again from the topic.
+    3. Folds in slices, so that other tasks of the event loop needn't wait.
+    4. Waits before a record that can't be read, and goes on being read, until an order skips it.
+    5. After a fault it closes the store, waits, and starts over from what is stored.
+    6. Serves nothing from a store before it has reached the end of the topic once: a pause, lists
+       or a refreshed table may be among what it lacks.
+    """
+
+    def __init__(self, number: int, around: Surroundings) -> None:
+        self.number = number
+        self.phase = Phase.OPENING
+        self.fault: str | None = None
+        self.unreadable: UnreadableRecordError | None = None
+        """The record before which the shard waits."""
+        self.end = 0
+        """The end offset of the topic when it was last seen."""
+        self.lag_s = 0.0
+        """The seconds until the oldest record of the last live batch became readable."""
+        self.image_made_s: float | None = None
+        """When the last image was made, of those that were made or restored here."""
+        self._around = around
+        self._store: Store | None = None
+        self._lifecycle = asyncio.Lock()
+        self._waiters = Waiters()
+        self._skips = Skips()
+        self._arrived: deque[LiveRecord] = deque()
+        self._arrived_bytes = 0
+        self._tail: int | None = None
+        self._seeking = False
+        self._wake = asyncio.Event()
+        self._stop = Event()
+        self._epoch = 0
+        self._flushed = Position()
+        self._unflushed: MetatideError | None = None
+        self._has_orders = False
+        """Whether the open store has all orders that the topic had since it was opened: no event
+        tells that a read needs them."""
+        self._unusable: set[str] = set()
+        """The names of images of which no store could be made."""
+
+    @property
+    def position(self) -> Position:
+        """The position that reads see; zeros while there is no store."""
+        return Position() if self._store is None else self._store.position
+
+    @property
+    def commits(self) -> Commits | None:
+        """The commits of the open store; None while nothing may be read."""
+        return self._store.commits if self._store is not None and self._has_orders else None
+
+    @property
+    def live(self) -> bool:
+        return self.phase is Phase.LIVE
+
+    @property
+    def settled(self) -> bool:
+        """Whether the shard is as new as it can be for now."""
+        return self.phase in (Phase.LIVE, Phase.STOPPED)
+
+    def snapshot(self) -> StoreSnapshot | None:
+        """The present state with its position, for one request; None while nothing may be read."""
+        try:
+            return self._store.snapshot() if self._store is not None and self._has_orders else None
+        except (ColdShardError, ClosedStoreError):
+            return None
+
+    async def complete_up_to(self, epoch: int, event: int, timeout_s: float) -> bool:
+        """Waits until every event up to this one is applied; False when that takes too long."""
+        return await self._waiters.complete_up_to(self.position, epoch, event, timeout_s)
+
+    def offer(self, records: Sequence[LiveRecord]) -> None:
+        """Takes the next live records."""
+        for record in records:
+            if self._tail is None:
+                break
+            if record.offset < self._tail:
+                continue
+            if record.offset > self._tail:
+                # Until the consumer has moved to the new offset, it brings records from elsewhere.
+                if not self._seeking:
+                    self.unfollow()
+                break
+            if self._overfull:
+                self.unfollow()
+                break
+            self._arrived.append(record)
+            self._arrived_bytes += len(record.value)
+            self._tail += 1
+        self._wake.set()
+
+    @property
+    def _overfull(self) -> bool:
+        return len(self._arrived) >= ARRIVED_RECORDS_MAX or self._arrived_bytes >= ARRIVED_BYTES_MAX
+
+    def unfollow(self) -> None:
+        """Stops trusting the live consumer: the next records are read from the topic."""
+        self._tail = None
+        self._wake.set()
+
+    @property
+    def awaits(self) -> int | None:
+        """The offset that the live consumer should bring next; None while it isn't followed."""
+        return self._tail if self.live and not self._arrived else None
+
+    async def run(self) -> None:
+        """Runs until it is cancelled, then closes the store."""
+        back_off = BackOff(max_s=BACK_OFF_MAX_S, proven_s=BACK_OFF_MAX_S)
+        while True:
+            began = time.monotonic()
+            try:
+                await self._open()
+                await self._serve(began)
+            except (ColdShardError, OtherStoreError) as error:
+                await self._close()
+                self._fail(error)
+                await self._put_aside()
+            except Exception as error:
+                await self._close()
+                self._fail(error)
+            finally:
+                await self._close()
+            await back_off.wait(time.monotonic() - began)
+
+    async def flush(self) -> None:
+        """Makes all events durable, and all but the last few of the other records. A store that
+        fails is opened again, as after any fault. One of which an image is being made waits for
+        the next turn: the others would wait for its storage, too."""
+        if self._lifecycle.locked():
+            return
+        async with self._lifecycle:
+            store = self._store
+            if store is None or not _is_due(store.position, self._flushed):
+                return
+            try:
+                self._flushed = await asyncio.to_thread(store.flush)
+            except MetatideError as error:
+                self._unflushed = error
+                self._wake.set()
+
+    async def make_image(self) -> Manifest | None:
+        """Makes an image of the present state; None when there is no store."""
+        images = self._around.images
+        async with self._lifecycle:
+            store = self._store
+            if images is None or store is None:
+                return None
+            # Closing waits for the image, or the copy would be of a closed store.
+            scratch = self._around.directory.scratch(self.number)
+            manifest = await asyncio.shield(asyncio.to_thread(images.create, store, scratch))
+        self.image_made_s = manifest.made_s
+        return manifest
+
+    def _fits_topic(self, position: Position) -> bool:
+        return has_records_of(self._around.bulk.reader(), self.number, position)
+
+    def _has_newer_image(self, offset: int, end: int) -> bool:
+        """Whether a good image is beyond this offset. One of which no store can be made is tried
+        once."""
+        around, identity = self._around, shard_identity(self._around.topic, self.number)
+        if around.images is None:
+            return False
+        newer = {
+            manifest.name
+            for manifest in around.images.of(identity)
+            if offset < manifest.position.offset <= end
+        }
+        if newer <= self._unusable:
+            return False
+        new = around.directory.new(self.number)
+        restored = around.images.restore_newest(
+            identity, new, fits=self._fits_topic, stop=self._stop
+        )
+        shutil.rmtree(new, ignore_errors=True)
+        if restored is not None and restored.name in newer:
+            return True
+        self._unusable |= newer
+        return False
+
+    def _restore(self, images: Images) -> None:
+        """Begins from the newest good image of what the topic has, or else from the start of the
+        topic."""
+        directory = self._around.directory
+        first = self._around.bulk.reader().bounds(self.number).first
+        try:
+            restored = images.restore_newest(
+                shard_identity(self._around.topic, self.number),
+                directory.new(self.number),
+                fits=self._fits_topic,
+                stop=self._stop,
+            )
+        except OSError as error:
+            if first > 0:
+                # The start of the topic was deleted: only an image has what it held.
+                raise
+            log.warning("images can't be read now", shard=self.number, error=str(error))
+            return
+        if restored is not None:
+            directory.swap_in(self.number)
+            self.image_made_s = restored.made_s
+            log.info(
+                "an image was restored",
+                shard=self.number,
+                event_id=restored.position.applied,
+                image=restored.name,
+            )
+
+    async def _open(self) -> None:
+        around = self._around
+        path = around.directory.store(self.number)
+        images = around.images
+        if images is not None and not path.exists():
+            self.phase = Phase.RESTORING
+            await self._restore_in_bulk(images)
+            if self.image_made_s is not None:
+                around.metrics.images.made_s.labels(self.number).set(self.image_made_s)
+        self.phase, self._has_orders = Phase.OPENING, False
+        self._store = await asyncio.to_thread(
+            Store,
+            path,
+            shard_identity(around.topic, self.number),
+            families=SHARD_FAMILIES,
+            budget=around.budget,
+        )
+        self._flushed, self._unflushed = self._store.position, None
+        self._epoch = self._flushed.epoch
+        self._waiters.wake(self._store.position)
+
+    async def _restore_in_bulk(self, images: Images) -> None:
+        """Restores an image as soon as the brokers tell what the topic has."""
+        while True:
+            try:
+                return await self._around.bulk.restore(lambda: self._restore(images), self._stop)
+            except TopicError as error:
+                self.fault = str(error)
+                await asyncio.sleep(RETRY_S)
+
+    async def _close(self) -> None:
+        self._tail = None
+        self._arrived.clear()
+        self.phase = Phase.CLOSED
+        async with self._lifecycle:
+            store, self._store = self._store, None
+            if store is not None:
+                try:
+                    await asyncio.shield(asyncio.to_thread(store.close))
+                except Exception as error:
+                    log.warning("a store failed to close", shard=self.number, error=str(error))
+
+    async def _put_aside(self) -> None:
+        """Sets the damaged store aside; if its disk doesn't let that happen now, the next attempt
+        to open it will."""
+        try:
+            await asyncio.to_thread(self._set_aside)
+        except OSError as error:
+            self._fail(error)
+
+    def _set_aside(self) -> None:
+        path = self._around.directory.store(self.number)
+        if path.exists():
+            aside = set_aside(path)
+            log.warning(
+                "a damaged store was set aside; building it again", shard=self.number, aside=aside
+            )
+
+    def _fail(self, error: Exception) -> None:
+        self.phase = Phase.FAILED
+        self.fault = str(error)
+        self._around.metrics.faults.inc()
+        # Before it is logged: a log that shows variables makes copies of references to them.
+        _release(error)
+        log.error("a shard failed", shard=self.number, error=str(error), exc_info=error)
+
+    async def _serve(self, opened_at: float) -> None:
+        assert self._store is not None
+        applier = self._around.applier(self._store, self.number)
+        was_live = False
+        while True:
+            await self._catch_up(self._store, applier)
+            if not was_live:
+                took_s = time.monotonic() - opened_at
+                self._around.metrics.recovery_s.observe(took_s)
+                position = self.position
+                log.info(
+                    "a shard is live",
+                    shard=self.number,
+                    epoch=position.epoch,
+                    event_id=position.applied,
+                    took_s=round(took_s, 3),
+                )
+            was_live, self.fault = True, None
+            await self._live(applier)
+
+    async def _catch_up(self, store: Store, applier: Applier) -> None:
+        """Catches up until the live consumer brings the next record."""
+        while True:
+            self._arrived.clear()
+            self._arrived_bytes = 0
+            if self._around.limits.fault is not None:
+                self.phase, self.fault = Phase.OVER_LIMIT, self._around.limits.fault
+                await self._around.limits.room()
+            self.phase = Phase.CATCHING_UP
+            try:
+                at_end = await self._around.bulk.catch_up(
+                    store, self._skips, self._stop, self._advanced, self._has_newer_image
+                )
+            except UnreadableRecordError as error:
+                await self._await_order(error)
+                continue
+            except TopicError as error:
+                self.fault = str(error)
+                await asyncio.sleep(RETRY_S)
+                continue
+            self._advanced()
+            self._has_orders |= at_end
+            applier.resume()
+            if at_end and await self._follow(applier.next_offset):
+                return
+            await asyncio.sleep(RETRY_S if at_end else 0)
+
+    async def _await_order(self, error: UnreadableRecordError) -> None:
+        """Waits until an operator orders a record to be skipped."""
+        self._advanced()
+        self.phase, self.fault, self.unreadable = Phase.STOPPED, str(error), error
+        log.error("a shard stops", shard=self.number, offset=error.offset, why=str(error))
+        try:
+            while True:
+                await asyncio.sleep(SKIP_LOOK_S)
+                try:
+                    if await self._around.bulk.is_skipped(error, self._skips, self._stop):
+                        return
+                except TopicError as fault:
+                    log.warning("the topic can't be read", shard=self.number, why=str(fault))
+        finally:
+            self.unreadable = None
+
+    async def _follow(self, offset: int) -> bool:
+        """Moves the live consumer to an offset; its records count from now on."""
+        self._tail, self._seeking = offset, True
+        try:
+            return await self._around.follow(self.number, offset)
+        finally:
+            self._seeking = False
+
+    async def refollow(self) -> None:
+        """Moves the live consumer again to where it should be, because it brings nothing."""
+        if self.awaits is not None:
+            await self._around.follow(self.number, self.awaits)
+
+    async def _live(self, applier: Applier) -> None:
+        """Folds live records until the shard can't follow the live consumer any more."""
+        self.phase = Phase.LIVE
+        limits = self._around.limits
+        while self._tail is not None and limits.fault is None:
+            await self._wake.wait()
+            self._wake.clear()
+            if self._unflushed is not None:
+                raise self._unflushed
+            while self._arrived and limits.fault is None:
+                self._fold_slice(applier)
+                await asyncio.sleep(0)
+
+    def _fold_slice(self, applier: Applier) -> None:
+        arrived, started = self._arrived, time.perf_counter()
+        written_ms = arrived[0].written_ms
+        while arrived and not applier.full and time.perf_counter() - started < SLICE_S:
+            record = arrived.popleft()
+            self._arrived_bytes -= len(record.value)
+            try:
+                applier.add(record.offset, record.value)
+            except RecordFormatError:
+                # The bulk replay meets it again, and knows what to do.
+                self.unfollow()
+                arrived.clear()
+        pending = applier.pending
+        signals = applier.commit()
+        self._advanced()
+        metrics = self._around.metrics
+        metrics.batch_records.observe(pending)
+        metrics.fold_s.observe(time.perf_counter() - started, applier.exemplar)
+        self.lag_s = max(0.0, time.time() - written_ms / 1000)
+        metrics.lag_s.observe(self.lag_s, applier.exemplar)
+        if signals:
+            self._around.signals.ask(self.number, self.position.epoch, signals)
+
+    def _advanced(self) -> None:
+        if self._store is not None:
+            position = self._store.position
+            if position.epoch > self._epoch:
+                log.info("an epoch begins", shard=self.number, epoch=position.epoch)
+            self._epoch = position.epoch
+            self.end = max(self.end, position.offset)
+            self._waiters.wake(position)
+
+
+def _release(error: BaseException) -> None:
+    """Drops what the code held that failed. Its scans keep the directory of a closed store locked,
+    and futures refer to errors that refer to them: garbage that is seldom collected."""
+    cause: BaseException | None = error
+    while cause is not None:
+        clear_frames(cause.__traceback__)
+        cause = cause.__cause__ or cause.__context__
+
+
+def _is_due(position: Position, flushed: Position) -> bool:
+    """Whether so much was folded since the last flush that a flush is worth its cost."""
+    is_new_event = (position.epoch, position.applied) != (flushed.epoch, flushed.applied)
+    return is_new_event or position.offset - flushed.offset >= UNFLUSHED_RECORDS_MAX

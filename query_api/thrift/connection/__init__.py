@@ -1,0 +1,1 @@
+"""Connections of clients: states, flow control and limits."""

@@ -1,0 +1,1 @@
+"""Hive's own Java code, for what only it can read."""

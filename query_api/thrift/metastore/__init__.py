@@ -1,0 +1,1 @@
+"""The metastores behind the server: connections, logins, relayed calls."""

@@ -1,0 +1,150 @@
+"""A connection to a metastore or to another worker."""
+
+import asyncio
+from time import monotonic
+from typing import Final, Protocol, cast
+
+from hive.errors import ThriftError, UpstreamError
+from query_api.thrift.protocol.frames import FRAME_BYTES_MAX
+from query_api.thrift.protocol.scanner import Scanner
+from query_api.thrift.sasl.mechanism import Layer
+
+Address = tuple[str, int]
+
+
+def shown(address: Address) -> str:
+    """The address as HOST:PORT."""
+    return f"{address[0]}:{address[1]}"
+
+
+class Taker(Protocol):
+    """The receiver of a reply."""
+
+    def piece(self, data: bytes, /) -> None:
+        """Called with the next bytes of the reply."""
+
+    def whole(self) -> None:
+        """Called when the reply is complete."""
+
+    def lost(self, why: str, /) -> None:
+        """Called when the connection is lost before the reply is complete."""
+
+
+class Link(asyncio.Protocol):
+    """A connection to a metastore, which carries one call at a time."""
+
+    def __init__(self, address: Address, layer: Layer | None = None) -> None:
+        """`layer` is what its bytes travel in, if not as they are."""
+        self.address: Final = address
+        self.used_s = monotonic()
+        """When it last began or ended a call."""
+        self.layer: Final = layer
+        self._scanner = Scanner(FRAME_BYTES_MAX)
+        self._taker: Taker | None = None
+        self._transport: asyncio.Transport | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether a call can be sent, as far as is known."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call is under way."""
+        return self._taker is not None
+
+    @property
+    def reply_kind(self) -> int:
+        """The type of the last reply, once its header has arrived."""
+        return self._scanner.kind
+
+    @property
+    def reply_body_at(self) -> int:
+        return self._scanner.body_at
+
+    def call(self, message: bytes, taker: Taker) -> None:
+        """Sends a call, whose reply goes to the taker."""
+        assert self._taker is None, "a call is under way"
+        self._taker = taker
+        self.send(message)
+
+    def send(self, message: bytes) -> None:
+        """Sends a message without awaiting a reply."""
+        assert self._transport is not None
+        self.used_s = monotonic()
+        self._transport.write(message if self.layer is None else self.layer.framed(message))
+
+    def pause(self) -> None:
+        if self._transport is not None and self.usable:
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        if self._transport is not None and self.usable:
+            self._transport.resume_reading()
+
+    def close(self) -> None:
+        self._taker = None
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports aren't subclasses of asyncio's.
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            if self.layer is not None:
+                data = self.layer.feed(data)
+                if not data:
+                    return
+            taker = self._taker
+            if taker is None:
+                self._fail("it sent data without a call")
+                return
+            end = self._scanner.feed(data)
+        except ThriftError as error:
+            self._fail(f"its reply can't be read: {error}")
+            return
+        except UpstreamError as error:
+            self._fail(str(error))
+            return
+        if end < 0:
+            taker.piece(data)
+            return
+        self._taker = None
+        self.used_s = monotonic()
+        taker.piece(data if end == len(data) else data[:end])
+        taker.whole()
+        if end < len(data):
+            self._fail("it sent more than one reply")
+
+    def eof_received(self) -> None:
+        self._fail("it hung up")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._fail(str(exc) if exc else "it hung up")
+
+    def _fail(self, why: str) -> None:
+        taker = self._taker
+        self.close()
+        if taker is not None:
+            taker.lost(why)
+
+
+class Collected:
+    """Collects a whole reply."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self.reply: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    def piece(self, data: bytes) -> None:
+        self._parts.append(data)
+
+    def whole(self) -> None:
+        if not self.reply.done():
+            self.reply.set_result(b"".join(self._parts))
+
+    def lost(self, why: str) -> None:
+        if not self.reply.done():
+            self.reply.set_exception(UpstreamError(why))

@@ -1,0 +1,1 @@
+"""The bytes of Thrift's protocols and transports."""

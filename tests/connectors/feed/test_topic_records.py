@@ -1,0 +1,28 @@
+from connectors.feed.topic_records import touches
+from hive.names import table_name
+from state.records import Change
+from state.records.actions import AlterPartition, AnyAction, PutName, RenameTable, Side
+from state.records.objects import NameImage, PartitionImage, TableImage
+
+NEW, OLD = table_name(None, "db", "new"), table_name(None, "db", "old")
+OTHER = table_name(None, "db", "other")
+PARTITION = PartitionImage(("a", "b", "c"), 1, 1, b"")
+
+
+def change(action: AnyAction) -> Change:
+    return Change(0, 1, 2, (action,))
+
+
+def test_a_rename_touches_both_names() -> None:
+    renamed = change(RenameTable(OLD, TableImage(NEW, 1, 0, False, True, b""), Side.BOTH))
+    assert [touches(renamed, name) for name in (NEW, OLD, OTHER)] == [True, True, False]
+
+
+def test_a_partition_whose_values_read_like_a_table_does_not_touch_it() -> None:
+    altered = change(AlterPartition(NEW, 1, tuple(OLD), None, PARTITION, truncates=False))
+    assert touches(altered, NEW)
+    assert not touches(altered, OLD)
+
+
+def test_a_line_in_a_list_of_names_does_not_touch_the_table() -> None:
+    assert not touches(change(PutName(NEW.database, NameImage("new", "", None, None))), NEW)

@@ -1,0 +1,118 @@
+"""Events that name a table as it was called before a rename."""
+
+import pytest
+
+from connectors.publish.renames import Renames
+from connectors.publish.translate import Addressed, misnamed, translate
+from hive.events import event_types
+from hive.names import TableName, table_name
+from state.records.actions import MISNAMED_EVENTS_MAX
+
+OLD, NEW, THIRD = (table_name(None, "db", name) for name in ("old", "new", "third"))
+OTHER = table_name(None, "elsewhere", "new")
+ID = 7
+LISTED = event_types.ListedFields("", None, None, 1)
+
+
+def image(table_id: int) -> event_types.TableImage:
+    return event_types.TableImage(b"table", table_id, False, (), LISTED)
+
+
+def rename(
+    event_id: int, old: TableName, new: TableName, table_id: int = ID
+) -> event_types.AlterTable:
+    return alter(event_id, new, table_id, before=old)
+
+
+def alter(
+    event_id: int, table: TableName, table_id: int = ID, *, before: TableName | None = None
+) -> event_types.AlterTable:
+    return event_types.AlterTable(
+        event_id=event_id,
+        event_time=0,
+        event_type="ALTER_TABLE",
+        table=table,
+        before=before or table,
+        before_data=b"",
+        image=image(table_id),
+        write_id=-1,
+        truncate=False,
+        columns_changed=False,
+        location_changed=False,
+        partition_keys_changed=False,
+        listed_before=LISTED,
+        listed_changed=True,
+        known=True,
+    )
+
+
+def drop(event_id: int, table: TableName, table_id: int = ID) -> event_types.DropTable:
+    return event_types.DropTable(
+        event_id=event_id,
+        event_time=0,
+        event_type="DROP_TABLE",
+        table=table,
+        id=table_id,
+        transactional=False,
+    )
+
+
+def drop_constraint(event_id: int, table: TableName) -> event_types.DropConstraint:
+    return event_types.DropConstraint(
+        event_id=event_id,
+        event_time=0,
+        event_type="DROP_CONSTRAINT",
+        table=table,
+        constraint="pk",
+    )
+
+
+def after(*events: event_types.Event) -> list[Addressed]:
+    """What the last one of some events does."""
+    renames = Renames()
+    addressed: list[Addressed] = []
+    for event in events:
+        addressed = renames.address(event)
+    return addressed
+
+
+def test_without_a_rename_an_event_does_what_it_says() -> None:
+    assert after(alter(1, OLD)) == translate(alter(1, OLD))
+
+
+@pytest.mark.parametrize("late", [alter(2, OLD), drop(2, OLD)])
+def test_a_late_event_is_about_the_renamed_table_alone(late: event_types.Event) -> None:
+    assert after(rename(1, OLD, NEW), late) == misnamed(NEW)
+
+
+def test_it_follows_several_renames() -> None:
+    late = alter(3, OLD)
+    assert after(rename(1, OLD, NEW), rename(2, NEW, OTHER), late) == [
+        *misnamed(NEW),
+        *misnamed(OTHER),
+    ]
+
+
+def test_another_table_of_the_old_name_is_not_the_renamed_one() -> None:
+    other = alter(2, OLD, ID + 1)
+    assert after(rename(1, OLD, NEW), other) == translate(other)
+
+
+def test_an_event_without_an_id_may_be_about_both() -> None:
+    late = drop_constraint(2, OLD)
+    assert after(rename(1, OLD, NEW), late) == [*translate(late), *misnamed(NEW, hanging=True)]
+
+
+def test_a_rename_that_read_the_old_name_moves_the_renamed_table() -> None:
+    late = rename(2, OLD, THIRD)
+    assert after(rename(1, OLD, NEW), late) == [*translate(late), *misnamed(NEW)]
+
+
+def test_a_name_that_was_given_back_is_the_tables_own() -> None:
+    late = alter(3, OLD)
+    assert after(rename(1, OLD, NEW), rename(2, NEW, OLD), late) == translate(late)
+
+
+def test_a_rename_is_forgotten_when_no_writer_can_have_read_before_it() -> None:
+    late = alter(2 + MISNAMED_EVENTS_MAX, OLD)
+    assert after(rename(1, OLD, NEW), late) == translate(late)

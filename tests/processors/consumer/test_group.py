@@ -1,0 +1,90 @@
+"""The live consumer: its settings, and starts and stops that fail."""
+
+import asyncio
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from aiokafka.errors import KafkaError
+from faust import App
+from faust.types import TP
+from mode.threads import QueueServiceThread
+
+from processors.consumer.group import Group, Membership
+from state.topic import Topic
+
+
+def ignore(*_: object) -> None:
+    pass
+
+
+def group_without_brokers(folder: Path, session_timeout_s: int = 10) -> Group:
+    membership = Membership("group", "worker", "127.0.0.1:1", session_timeout_s, folder)
+    topic = Topic("127.0.0.1:1", "topic", 1, {}, "id")
+    return Group(topic, membership, offer=ignore, assigned=ignore, unsettled=ignore)
+
+
+@pytest.mark.parametrize("session_timeout_s", [10, 90, 91, 1800])
+async def test_a_session_may_be_long(tmp_path: Path, session_timeout_s: int) -> None:
+    app = group_without_brokers(tmp_path, session_timeout_s)._make_app()
+    thread: Any = app.consumer._thread  # type: ignore[attr-defined]
+    try:
+        await thread._create_worker_consumer(app.transport).stop()
+    finally:
+        thread.thread_loop.close()
+
+
+async def test_a_start_that_fails_leaves_no_files_open(tmp_path: Path) -> None:
+    group = group_without_brokers(tmp_path)
+    for number in range(3):
+        app = group._make_app()
+        with pytest.raises(KafkaError):
+            await app.start()
+        await group._stop(app)
+        if number == 0:
+            before = open_files()
+    assert open_files() == before
+
+
+def open_files() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+class _StoppingThread(QueueServiceThread):
+    """The thread of a consumer that takes long to leave its group."""
+
+    def __init__(self) -> None:
+        super().__init__(thread_loop=asyncio.new_event_loop())
+        self._close_thread_loop_on_stop = True
+        self.stops, self.may_stop = threading.Event(), threading.Event()
+
+    async def on_thread_stop(self) -> None:
+        await super().on_thread_stop()
+        self.stops.set()
+        await asyncio.to_thread(self.may_stop.wait)
+
+    async def seek(self) -> None:
+        pass
+
+
+async def test_a_consumer_that_stops_can_not_be_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("processors.consumer.group.FOLLOW_TIMEOUT_S", 0.1)
+    group, thread = group_without_brokers(tmp_path), _StoppingThread()
+    consumer = SimpleNamespace(
+        assignment=lambda: {TP("topic", 0)},
+        flow_active=True,
+        seek_wait=lambda _: thread.call_thread(thread.seek),
+    )
+    group._app = cast("App", SimpleNamespace(rebalancing=False, consumer=consumer))
+    await thread.start()
+    assert await group.follow(0, 5)
+    stopping = asyncio.create_task(thread.stop())
+    await asyncio.to_thread(thread.stops.wait)
+    assert not await group.follow(0, 5)
+    thread.may_stop.set()
+    await stopping
+    assert not await group.follow(0, 5)

@@ -1,0 +1,53 @@
+"""A token for a user is asked for once, however many wait for it."""
+
+import asyncio
+
+import pytest
+
+from hive.delegation_tokens import Token
+from hive.errors import UpstreamError
+from query_api.thrift.metastore.link import Address
+from query_api.thrift.metastore.login.impersonation import Impersonation
+
+pytestmark = pytest.mark.anyio
+ADDRESS: Address = ("metastore", 9083)
+
+
+class Metastore:
+    """Gives tokens, or none in time."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.answers = True
+
+    async def fetch(self, _: Address, user: str) -> Token:
+        self.asked.append(user)
+        await asyncio.sleep(0)
+        if not self.answers:
+            raise UpstreamError("no answer in time")
+        return Token(user.encode(), b"%d" % len(self.asked))
+
+
+async def test_all_who_wait_have_the_same_token_or_failure() -> None:
+    metastore = Metastore()
+    tokens, metastore.answers = Impersonation(metastore.fetch), False
+    failures = await asyncio.gather(
+        *(tokens.token(ADDRESS, "ann") for _ in range(20)), return_exceptions=True
+    )
+    assert {type(failure) for failure in failures} == {UpstreamError}
+    assert metastore.asked == ["ann"]
+    metastore.answers = True
+    received = await asyncio.gather(*(tokens.token(ADDRESS, "ann") for _ in range(20)))
+    assert {*received} == {Token(b"ann", b"2")}
+    assert await tokens.token(ADDRESS, "ann") == received[0]
+    assert metastore.asked == ["ann"] * 2
+
+
+async def test_a_token_that_is_refused_is_replaced() -> None:
+    metastore = Metastore()
+    tokens = Impersonation(metastore.fetch)
+    refused = await tokens.token(ADDRESS, "ann")
+    for _ in range(2):
+        tokens.forget(ADDRESS, "ann", refused)
+        assert await tokens.token(ADDRESS, "ann") == Token(b"ann", b"2")
+    assert await tokens.token(ADDRESS, "eve") == Token(b"eve", b"3")

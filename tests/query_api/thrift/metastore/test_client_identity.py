@@ -1,0 +1,51 @@
+"""Who a client says that it is: what permissions are remembered by."""
+
+from collections.abc import Hashable, Sequence
+
+from hive.thrift.binary import encode
+from query_api.thrift.call import Client
+from query_api.thrift.metastore.client_identity import _UGI, SET_UGI, ClientIdentity
+from query_api.thrift.metastore.reader import MetastoreReader, MetastoreReply
+from query_api.thrift.protocol.wire import Message, MessageType, header
+from query_api.thrift.sasl.mechanism import Identity
+
+
+async def ask(_: str, __: bytes) -> MetastoreReply | None:
+    return None
+
+
+def key(identity: ClientIdentity) -> Hashable:
+    return MetastoreReader(identity.introduction, ask).key
+
+
+def says(user: str, groups: Sequence[str] = (), number: int = 0) -> ClientIdentity:
+    """A client that has called `set_ugi`."""
+    identity = ClientIdentity(Client("here"), lambda: b"")
+    sequence = number.to_bytes(4, "big")
+    head = header(MessageType.CALL, SET_UGI, sequence)
+    body = encode(_UGI, {"user_name": user, "group_names": [*groups]})
+    message = Message(head + body, SET_UGI, MessageType.CALL, sequence, len(head), 1)
+    assert identity.introduce(message) is not None
+    assert identity.introduction.claim == message.data
+    return identity
+
+
+def test_permissions_are_remembered_by_user_and_groups_alone() -> None:
+    assert key(says("ann", number=1)) == key(says("ann", number=2))
+    by_protocol = ClientIdentity(Client("here"), lambda: b"")
+    by_protocol.claim("ann")
+    assert key(by_protocol) == key(says("ann"))
+    keys = {key(says("ann")), key(says("eve")), key(says("ann", ["admins"]))}
+    assert len(keys) == 3
+
+
+def test_what_they_are_remembered_by_is_short() -> None:
+    remembered = key(says("ann", ["g" * 65_000]))
+    assert isinstance(remembered, bytes)
+    assert len(remembered) == 32
+
+
+def test_who_has_proved_a_name_is_known_by_it() -> None:
+    identity = says("eve")
+    identity.prove(Identity("ann", "GSSAPI", "ann@EXAMPLE.COM"))
+    assert key(identity) == "ann@EXAMPLE.COM"

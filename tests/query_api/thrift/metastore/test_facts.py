@@ -1,0 +1,75 @@
+"""What a metastore's settings mean for answers."""
+
+import pytest
+
+from query_api.thrift.metastore.facts import MetastoreFacts, ask_for_facts
+from query_api.thrift.metastore.upstream import UpstreamSettings
+from tests.query_api.thrift.serving import Metastore, Telling
+
+
+async def facts(**settings: str) -> MetastoreFacts:
+    metastore = Telling(**settings)
+    await metastore.start()
+    try:
+        its_facts = await ask_for_facts(UpstreamSettings(), metastore.address)
+    finally:
+        await metastore.stop()
+    assert its_facts is not None
+    return its_facts
+
+
+async def test_what_is_unset_is_as_hive_has_it() -> None:
+    assert await facts() == MetastoreFacts("hive", "", None, True)
+
+
+async def test_settings_are_told() -> None:
+    its_facts = await facts(
+        metastore_catalog_default="Spark",
+        metastore_warehouse_dir="s3a://lake",
+        metastore_txn_opentxn_timeout="1000ms",
+        metastore_partition_order_expr='"PARTITIONS"."CREATE_TIME" desc',
+    )
+    assert its_facts == MetastoreFacts("spark", "s3a://lake", 1000, False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "merges", "has"),
+    [
+        ({"metastore_stats_fetch_bitvector": "false"}, True, True),
+        ({"metastore_stats_ndv_tuner": "0"}, True, True),
+        ({"metastore_stats_ndv_tuner": "1.0"}, False, True),
+        ({"hive_metastore_stats_ndv_densityfunction": "true"}, False, True),
+        ({"hive_txn_stats_enabled": "False"}, True, False),
+    ],
+)
+async def test_statistics_are_made_as_hive_does_or_otherwise(
+    settings: dict[str, str], *, merges: bool, has: bool
+) -> None:
+    its_facts = await facts(**settings)
+    assert (its_facts.merges_by_range, its_facts.has_txn_statistics) == (merges, has)
+
+
+@pytest.mark.parametrize(
+    ("expression", "orders_by_name"),
+    [
+        ('"PART_NAME" asc', True),
+        (' "PART_NAME"  ASC ', True),
+        ("PART_NAME", True),
+        ('"PART_NAME" desc', False),
+        ('"PART_NAME" asc, "PART_ID" asc', False),
+        ('"PARTITIONS"."LAST_ACCESS_TIME" desc', False),
+    ],
+)
+async def test_an_expression_orders_by_name_or_by_something_else(
+    expression: str, orders_by_name: bool
+) -> None:
+    its_facts = await facts(metastore_partition_order_expr=expression)
+    assert its_facts.orders_by_name is orders_by_name
+
+
+async def test_nobody_tells_nothing() -> None:
+    metastore = Metastore()
+    metastore.replies["get_config_value"] = None
+    await metastore.start()
+    assert await ask_for_facts(UpstreamSettings(), metastore.address) is None
+    await metastore.stop()

@@ -1,0 +1,1 @@
+"""Query engines that tests start."""

@@ -1,0 +1,1 @@
+"""Hive's metastores, clients and classes for tests."""

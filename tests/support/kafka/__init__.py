@@ -1,0 +1,1 @@
+"""Brokers that tests start, and topics on them."""

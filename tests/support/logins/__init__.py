@@ -1,0 +1,1 @@
+"""Authorities that let clients of tests in."""
