@@ -31,7 +31,7 @@ class Chapter(NamedTuple):
 
 
 CHAPTERS = (
-    Chapter("Records", get_args(AnyRecord)),
+    Chapter("Record types", get_args(AnyRecord)),
     Chapter("Actions of a Change", get_args(AnyAction)),
     Chapter("What loads read", (Scope, Rows)),
     Chapter(
