@@ -264,7 +264,7 @@ class Loader:
                 "loads ended before the event that they were asked for, and are put off",
                 scopes=vain,
                 event_id=position,
-                remedy="see MetatideLoadsInVain in docs/operate.md",
+                remedy="see MetatideLoadsInVain in docs/alerts.md",
             )
         self._fault = None
         took_s = time.monotonic() - began
@@ -327,7 +327,7 @@ class Loader:
             kind=given_up.kind.value,
             name=str(given_up.name),
             why=str(error),
-            remedy="see MetatideLoadsGivenUp in docs/operate.md",
+            remedy="see MetatideLoadsGivenUp in docs/alerts.md",
         )
 
     def _database(self) -> Database:

@@ -109,7 +109,7 @@ class Kafka(Section, frozen=True):
         Properties | None,
         key(
             "Further properties of librdkafka, for all three libraries: `NAME=VALUE`, or several "
-            "with commas. [These](operate.md#properties-of-librdkafka) can be passed on."
+            "with commas. [These](security.md#properties-of-librdkafka) can be passed on."
         ),
     ] = None
 

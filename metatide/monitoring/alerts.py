@@ -1,10 +1,10 @@
-"""Alerts; each has a chapter of its name in docs/operate.md."""
+"""Alerts; each has a chapter of its name in docs/alerts.md."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-RUNBOOK: Final = "docs/operate.md"
+RUNBOOK: Final = "docs/alerts.md"
 AT_ONCE: Final = "0s"
 _SERIES: Final = re.compile(r"\b(up\b|metatide_\w+)(?:\{([^}]*)\})?")
 _ANSWERS: Final = ("metatide_answers_total", "metatide_thrift_answers_total")

@@ -185,7 +185,7 @@ OVERVIEW: Final = (
                         "Thrift: {{reason}}",
                     ),
                 ],
-                description="What each reason means, and its remedy: docs/operate.md, Reasons.",
+                description="What each reason means, and its remedy: docs/alerts.md, Reasons.",
             ),
             Panel(
                 "How long answers took, 99 of 100",

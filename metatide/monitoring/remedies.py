@@ -16,12 +16,12 @@ SECTIONS: Final = (
         "Health",
         {
             "metatide_missing_age_seconds": "Above `metatide_age_limit_seconds`: see "
-            "MetatideEventsLate in docs/operate.md.",
+            "MetatideEventsLate in docs/alerts.md.",
             "metatide_missing_events": "How much is late; as its age.",
             "metatide_age_limit_seconds": "`health.amber_s` and `health.red_s` of the workers: "
             "give all of them the same.",
             "metatide_connector_quiet_seconds": "Above `metatide_age_limit_seconds`: see "
-            "MetatideConnectorSilent in docs/operate.md. `none`: no connector is heard.",
+            "MetatideConnectorSilent in docs/alerts.md. `none`: no connector is heard.",
             "metatide_connector_leads": "0 where other connectors lead all: it joined just now, or "
             "can't join the group `NAME.loads`; its log says why.",
         },
@@ -29,7 +29,7 @@ SECTIONS: Final = (
     Section(
         "Reads over HTTP",
         {
-            "metatide_answers": "Its reasons and their remedies: docs/operate.md, Reasons.",
+            "metatide_answers": "Its reasons and their remedies: docs/alerts.md, Reasons.",
             "metatide_answer_seconds": "`database` slow: look at the database's own load and at "
             "`metatide_requests_in_flight`; `cache` slow: the worker lacks CPU, add one.",
             "metatide_refused_requests": "4xx is the client's: its body says what is wrong. 503: "
@@ -37,7 +37,7 @@ SECTIONS: Final = (
             "metatide_requests_in_flight": "Near 2,000 requests are refused: add workers.",
             "metatide_recent_reads": "`failed`: bring the database back; meanwhile `within` asks "
             "it each time, as `latest` does. Too many: raise the ages that readers ask for.",
-            "metatide_unproved_answers": "Above 0: see MetatidePartnerUnproved in docs/operate.md. "
+            "metatide_unproved_answers": "Above 0: see MetatidePartnerUnproved in docs/alerts.md. "
             "A few while `worker.secret_file` is being changed are no fault.",
             "metatide_database_reads": "`down`, `left_alone`: bring the database back. `busy`, "
             "`late`: raise `database.connections`, or find out why so much misses. `refused`: the "
@@ -47,7 +47,7 @@ SECTIONS: Final = (
     Section(
         "Calls over Thrift",
         {
-            "metatide_thrift_answers": "Its reasons and their remedies: docs/operate.md, Reasons.",
+            "metatide_thrift_answers": "Its reasons and their remedies: docs/alerts.md, Reasons.",
             "metatide_thrift_relayed": "By reason, as above; `not_cached`, `form` and "
             "`capabilities` are the client's way to ask and no fault.",
             "metatide_thrift_seconds": "`metastore` slow: the metastore is; `database`, `cache`: "
@@ -61,7 +61,7 @@ SECTIONS: Final = (
             "metatide_thrift_upstream_connections": "`client` and `impersonated` follow the "
             "clients that make relayed calls, at most `upstream.connections_per_user_max` for a "
             "user; `worker` stays at a few.",
-            "metatide_thrift_refused": "`upstream`: see MetatideMetastoresFail in docs/operate.md. "
+            "metatide_thrift_refused": "`upstream`: see MetatideMetastoresFail in docs/alerts.md. "
             "Others: the worker's log names the client and what it did.",
             "metatide_thrift_logins": "Each is a connection, or a user of one over HTTP: many show "
             "clients that keep none.",
@@ -74,7 +74,7 @@ SECTIONS: Final = (
             "`over_limit`: make room. `stopped`: a record can't be read. `catching_up` for long: "
             "see the lag.",
             "metatide_unreadable_record": "1: nobody but an operator lets its shard go on: see "
-            "MetatideRecordUnreadable in docs/operate.md.",
+            "MetatideRecordUnreadable in docs/alerts.md.",
             "metatide_topic_shards": "More than the sum of the group's `metatide_shards`: a "
             "shard has no owner. Start a worker.",
             "metatide_lag_records": "Growing: the worker lacks CPU or disk, or it catches up. "
@@ -94,7 +94,7 @@ SECTIONS: Final = (
             "metatide_asks_oldest_seconds": "Above half an hour: nobody loads. See that a "
             "connector runs, and `metatide_loads_faults`.",
             "metatide_image_made_seconds": "Old: see MetatideImagesOld and "
-            "MetatideServedImagesOld in docs/operate.md.",
+            "MetatideServedImagesOld in docs/alerts.md.",
             "metatide_image_every_seconds": "`images.every_s`, for the alerts.",
         },
     ),
@@ -162,7 +162,7 @@ SECTIONS: Final = (
             "metatide_loads_asked": "Many `unreadable`: workers of a later release than the "
             "connector's. Upgrade connectors. `rests`: as `metatide_loads_vain`.",
             "metatide_loads_vain": "Rising: a shard claims events that the log doesn't have: see "
-            "MetatideLoadsInVain in docs/operate.md.",
+            "MetatideLoadsInVain in docs/alerts.md.",
             "metatide_loads_batch_seconds": "High: the database is slow, or tables are large.",
         },
     ),
@@ -176,7 +176,7 @@ SECTIONS: Final = (
             "metatide_audit_disagreed_seconds": "As `metatide_audit_disagreements`.",
             "metatide_audit_left_out": "As the same reason of an answer.",
             "metatide_audit_faults": "Mostly the database was away; the worker's log says why.",
-            "metatide_audit_finished_seconds": "Old: see MetatideAuditsFail in docs/operate.md.",
+            "metatide_audit_finished_seconds": "Old: see MetatideAuditsFail in docs/alerts.md.",
             "metatide_audit_every_seconds": "`audit.every_s`, for the alert.",
         },
     ),

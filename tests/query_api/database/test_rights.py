@@ -1,4 +1,4 @@
-"""That the rights which docs/operate.md tells to grant are enough, and no more than to read."""
+"""That the rights which docs/security.md tells to grant are enough, and no more than to read."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from tests.query_api.audit.shard_audits import audited, differences
 from tests.query_api.folded_world import world
 from tests.query_api.thrift.methods.caches import following
 
-DOCS = Path(__file__).parents[3] / "docs" / "operate.md"
+DOCS = Path(__file__).parents[3] / "docs" / "security.md"
 READER = "rights_reader"
 
 
