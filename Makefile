@@ -1,17 +1,17 @@
 # Every target makes what it needs: `make up` and `make test` are all that a newcomer has to know.
 .DEFAULT_GOAL := help
-# Processes of tests would compile our modules and rewrite assertions anew, each for itself.
+# Processes of tests would compile our modules and rewrite assertions, each for itself.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := .venv/bin/python -m pytest
 # By file, so that what a file shares is started once; in the order of folders, for else files of one
 # long test come last, when nothing is left to run beside them.
 BY_FILE := --dist loadfile --no-loadscope-reorder
 # Many wait for real parts to start or to notice something, so there is a runner more than cores.
-AT_ONCE := -n 3 $(BY_FILE)
-PARTS := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins or seeds
+PARALLEL := -n 3 $(BY_FILE)
+NEEDS_INSTALL := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins or seeds
 ON_SERVICES := tests/containers/test_services.py
 # Each of these has a target of its own.
-OWN := torture or containers or luck
+SEPARATE := torture or containers or random
 
 .PHONY: help
 help: ## This list
@@ -27,11 +27,11 @@ up: setup ## Run everything on this machine until Ctrl-C
 
 .PHONY: test
 test: setup ## The tests that need minutes, and nothing from the system's package manager; PKG=hive: those of a package
-	@$(PYTEST) $(AT_ONCE) -m "not ($(OWN) or $(PARTS) or slow)" $(PKG:%=tests/%)
+	@$(PYTEST) $(PARALLEL) -m "not ($(SEPARATE) or $(NEEDS_INSTALL) or slow)" $(PKG:%=tests/%)
 
 .PHONY: coverage
 coverage: setup ## Branch coverage of each package, with what no test reaches; PKG=hive: of one by its own tests; ALL=1: by test-more too
-	@scripts/coverage "$(PKG)" $(AT_ONCE) -m "not ($(OWN) or $(if $(ALL),seeds,$(PARTS)))"
+	@scripts/coverage "$(PKG)" $(PARALLEL) -m "not ($(SEPARATE) or $(if $(ALL),seeds,$(NEEDS_INSTALL)))"
 
 .PHONY: mutants
 mutants: setup ## Change the code that decides, here and there, and see whether a test fails; MUTANTS='*_7': a sample
@@ -39,11 +39,11 @@ mutants: setup ## Change the code that decides, here and there, and see whether 
 
 .PHONY: test-more
 test-more: setup ## What test-all adds: tests of many processes or inputs, Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos, new seeds
-	@$(PYTEST) $(AT_ONCE) -m "not ($(OWN)) and ($(PARTS) or slow)"
+	@$(PYTEST) $(PARALLEL) -m "not ($(SEPARATE)) and ($(NEEDS_INSTALL) or slow)"
 
-.PHONY: test-luck
-test-luck: setup ## Minutes of new random seeds: the simulation, and a few faults of real processes
-	@$(PYTEST) $(AT_ONCE) -m luck
+.PHONY: test-random
+test-random: setup ## Minutes of new random seeds: the simulation, and a few faults of real processes
+	@$(PYTEST) $(PARALLEL) -m random
 
 .PHONY: test-containers
 test-containers: setup ## The images and the deployment in containers, on a Docker engine of the tests
@@ -80,15 +80,15 @@ format: setup ## Format the code
 	@.venv/bin/ruff format --quiet
 
 .PHONY: docs
-docs: setup ## Write the references in docs/ anew
+docs: setup ## Write the references in docs/
 	@.venv/bin/python scripts/docs
 
 .PHONY: site
 site: setup ## The site of docs/, into site/
 	@.venv/bin/mkdocs build --strict
 
-.PHONY: pictures
-pictures: setup ## Take the pictures in docs/images anew
+.PHONY: screenshots
+screenshots: setup ## Take the screenshots in docs/images again
 	@.venv/bin/python -m tests.metatide.screenshots
 
 .PHONY: dist
@@ -97,5 +97,5 @@ dist: setup ## Both distributions, into dist/
 	@.venv/bin/python -m build --no-isolation --outdir dist packages/client
 
 .PHONY: lock
-lock: ## Pin all dependencies anew
+lock: ## Pin all dependencies again
 	@scripts/lock --upgrade

@@ -36,7 +36,7 @@ def test_faults_are_reported_with_what_the_doctor_says() -> None:
     for path in FORMS:
         form = yaml.safe_load(path.read_text())
         fields = {field["id"]: field for field in form["body"]}
-        if path.stem != "wish":
+        if path.stem != "feature_request":
             assert fields["doctor"]["attributes"]["label"] == "metatide doctor --json"
             assert fields["doctor"]["validations"]["required"]
 

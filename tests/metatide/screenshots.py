@@ -1,4 +1,4 @@
-"""Takes the screenshots in docs/images: `make pictures`, for which Chromium must be there."""
+"""Takes the screenshots in docs/images: `make screenshots`, for which Chromium must be there."""
 
 import time
 from collections.abc import Iterator

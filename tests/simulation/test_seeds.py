@@ -43,7 +43,7 @@ def test_seeds_of_the_commit(request: pytest.FixtureRequest, say: Say) -> None:
     _try_new_seeds(request.config, say, commits_seed(), MINUTES_S)
 
 
-@pytest.mark.luck
+@pytest.mark.random
 @pytest.mark.timeout(900)
 def test_new_seeds(request: pytest.FixtureRequest, say: Say) -> None:
     _try_new_seeds(request.config, say, new_seed(), MINUTES_S)

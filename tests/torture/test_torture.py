@@ -41,7 +41,7 @@ def test_each_cheap_fault_once(tmp_path: Path) -> None:
     assert verdict(lines) == []
 
 
-@pytest.mark.luck
+@pytest.mark.random
 @pytest.mark.timeout(900)
 @LOSES_CONNECTIONS
 def test_a_few_faults(tmp_path: Path, say: Say) -> None:
