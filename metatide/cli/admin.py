@@ -183,7 +183,7 @@ def command() -> None:
     """Tell a running cache what to hold, and whether to serve.
 
     Orders go through a worker and a connector into the topic, so that all workers obey them,
-    including those that are built anew later. Workers log each order and who gave it. They take
+    including those that are built again later. Workers log each order and who gave it. They take
     it from who has the workers' secret (worker.secret_file). Without that, an order needs a token
     of the role admin (client.token) if reads.tokens_path is set; otherwise it must come from the
     worker's own machine.

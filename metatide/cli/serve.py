@@ -57,7 +57,7 @@ def command(effective: Effective, from_images: bool, every_s: float) -> None:
 
     The images can be made on another machine (`metatide image follow`). A newer image replaces the
     one before; reads that have begun finish on the old one. /v1 has the same reads as a worker;
-    /readyz tells whether there is an image of each shard.
+    /readyz says whether there is an image of each shard.
     """
     assert from_images
     config = completed(effective.config)

@@ -33,7 +33,7 @@ def command() -> None:
 def create(effective: Effective) -> None:
     """Create the topic as configured.
 
-    It keeps records for ever and is not compacted. An existing topic is left as it is, but the
+    It keeps records permanently and is not compacted. An existing topic is left as it is, but the
     command fails if the number of partitions differs: each is a shard, and a shard can't be split.
     """
     events = events_topic(effective.config)
@@ -62,7 +62,7 @@ def show(effective: Effective) -> None:
 def record(effective: Effective, shard: int, offset: int) -> None:
     """Print one record as JSON, even one that can't be read.
 
-    It tells why the record can't be read, its type as far as its first bytes tell it, its headers,
+    It shows why the record can't be read, its type as far as its first bytes say it, its headers,
     and an excerpt. `metatide events` prints records that can be read.
     """
     shown = record_at(find_topic(effective.config), shard, offset)
@@ -111,7 +111,7 @@ def trim(effective: Effective) -> None:
     In each shard these are the records up to its oldest image: workers start from an image and read
     the topic from there on. A shard without an image can only be built from the whole topic, so
     while there is one, nothing is deleted. The last records of each shard always stay, back to the
-    last one that tells how far it has come. So do lists of tables and a pause that hold: they are
+    last one that shows how far it has come. So do lists of tables and a pause that hold: they are
     written again behind everything.
     """
     config = effective.config

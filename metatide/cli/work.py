@@ -54,7 +54,7 @@ def command(effective: Effective) -> None:
     under /v1, from its shards or from the database; /v1/openapi.json describes them. With
     --thrift-port it also speaks the metastore's Thrift interface, and relays what the cache doesn't
     answer to the metastores of --upstream. Without --kafka and --database it uses those of a
-    running `metatide up`. /readyz tells whether all its shards follow the topic, /v1/status their
+    running `metatide up`. /readyz says whether all its shards follow the topic, /v1/status their
     positions, and /metrics the same for Prometheus.
     """
     config = completed(effective.config)

@@ -118,7 +118,7 @@ class Reads(Section, frozen=True):
         int,
         key(
             "The age for `within`, where the request names none: an answer lacks at most what was "
-            "committed in so many milliseconds before it was asked for.",
+            "committed in that many milliseconds before it was asked for.",
             ge=1,
             le=60_000,
         ),
@@ -243,8 +243,9 @@ class Worker(Section, frozen=True):
         Path | None,
         key(
             "A file with a secret of at least 32 characters, the same for all workers, by which "
-            "they know each other, and operators' commands. Without it, whoever may join the group "
-            "can answer for others; where there are tokens, workers then don't ask each other."
+            "they know each other, and operators' commands. Without it, every process that may "
+            "join the group can answer for others; where there are tokens, workers then don't ask "
+            "each other."
         ),
     ] = None
     host: Annotated[str, key("The address to listen on; `0.0.0.0` stands for all addresses.")] = (

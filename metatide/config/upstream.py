@@ -51,7 +51,7 @@ class Upstream(Section, frozen=True):
         Path | None,
         key(
             "The keytab with its keys. Tickets are renewed by it when half of their time is over; "
-            "it is read anew each time."
+            "it is read again each time."
         ),
     ] = None
     user: Annotated[

@@ -60,7 +60,9 @@ class Metrics:
             "metatide_shard_faults", "Times that a shard had to start over.", registry=self.registry
         )
         self.rebalances = Counter(
-            "metatide_rebalances", "Times that the group shared out anew.", registry=self.registry
+            "metatide_rebalances",
+            "Times that the group shared out its shards again.",
+            registry=self.registry,
         )
         self.asks = Counter("metatide_asks", "Loads that were asked for.", registry=self.registry)
         self.asks_waiting = gauge(

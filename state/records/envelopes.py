@@ -179,8 +179,8 @@ class Pause(Record, frozen=True, tag="cp"):
 class Skip(Record, frozen=True, tag="cs"):
     """Orders that the records between two offsets which can't be read are passed over.
 
-    It comes after them in their partition, so whoever meets one looks for it ahead. Records that
-    can be read are folded all the same, and so this one changes nothing where it stands.
+    It comes after them in their partition, so a shard that meets one looks for it ahead. Records
+    that can be read are folded all the same, and so this one changes nothing where it stands.
     """
 
     first: Natural
