@@ -25,7 +25,6 @@ from connectors.loads.plan import everything
 from connectors.loads.spark import prewarm as on_spark
 from connectors.loads.spark.task_messages import Reach
 from hive.reader.snapshot import open_snapshot
-from hive.schema import Version, create
 from hive.table_lists import TableLists
 from metatide.config import Config
 from metatide.config.schema import Spark
@@ -33,7 +32,7 @@ from metatide.demo.options import Size
 from metatide.spark.session import session
 from metatide.stack.database import make_engine
 from state.topic import Topic, TopicClient
-from tests.connectors.loads.test_memory import ROWS
+from tests.connectors.loads.partition_rows import fill
 from tests.support.databases import postgres
 from tests.support.kafka import broker as kafka
 from tests.support.workers import WorkerProcess, workers
@@ -56,27 +55,14 @@ def main() -> None:
         broker = stack.enter_context(kafka.broker())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         url = server.new_database()
-        fill = partial(one_table, url, arguments.partitions)
+        filling = partial(fill, url, arguments.partitions)
         if not arguments.one_table:
-            fill = partial(filled, url, Size(arguments.tables, arguments.partitions, LAYOUTS))
-        run_elsewhere(fill)
+            filling = partial(filled, url, Size(arguments.tables, arguments.partitions, LAYOUTS))
+        run_elsewhere(filling)
         if arguments.local:
             with measured("prewarm, local engine"):
                 prewarm(url, broker, 2)
         spark_prewarm(url, broker, folder, arguments.cores)
-
-
-def one_table(url: str, partitions: int) -> None:
-    """Creates one table with simple partitions, whose rows the database itself generates."""
-    import sqlalchemy as sa
-
-    engine = make_engine(url)
-    create(engine, Version.V4_1)
-    with engine.begin() as connection:
-        for statement in ROWS.split(";"):
-            values = {"count": partitions} if ":count" in statement else {}
-            connection.execute(sa.text(statement), values)
-    engine.dispose()
 
 
 def spark_prewarm(url: str, broker: str, folder: Path, cores: int) -> None:

@@ -36,9 +36,8 @@ from query_api.thrift.sasl.negotiation import Status
 from query_api.thrift.server import ThriftServer
 from tests.query_api.http.read_client import EmptyDatabase
 from tests.query_api.shards import MemoryShard, MemoryShards
-from tests.query_api.thrift.http_transport.clients import HttpClient, basic, call
+from tests.query_api.thrift.http_transport.clients import SPNEGO, HttpClient, basic, call, negotiate
 from tests.query_api.thrift.http_transport.issuer import Issuer, bearer
-from tests.query_api.thrift.http_transport.test_negotiate import SPNEGO, negotiate
 from tests.query_api.thrift.sasl import clients
 from tests.query_api.thrift.serving import Client, ScriptedMethods, answer
 from tests.support.logins.certificates import Authority

@@ -72,14 +72,15 @@ IMPURE = {
 
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:
-    """The absolute modules that a file imports, with the line."""
+    """The absolute names that a file imports, with the line."""
     package = path.relative_to(ROOT).parent.parts
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else ()
-            yield node.lineno, ".".join([*base, *([node.module] if node.module else [])])
+            module = [*base, *([node.module] if node.module else [])]
+            yield from ((node.lineno, ".".join([*module, alias.name])) for alias in node.names)
 
 
 @pytest.mark.parametrize("package", ALLOWED)
@@ -126,6 +127,17 @@ def test_private_names_stay_in_their_modules() -> None:
         for package in packages
         for path in (ROOT / package).rglob("*.py")
         for line, name in private_imports(path)
+    ]
+    assert not wrong
+
+
+def test_nothing_imports_a_module_with_tests() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for package in sorted(OURS)
+        for path in (ROOT / package).rglob("*.py")
+        for line, name in imports(path)
+        if any(part.startswith("test_") for part in name.split("."))
     ]
     assert not wrong
 

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
@@ -17,25 +16,14 @@ from hive.listener import LISTENER
 from metatide.cli import root
 from metatide.config import load
 from metatide.doctor.metastore import RETENTION_S_MIN
+from tests.support.checkout import DOCKERFILES, ROOT, run_tool
 
-ROOT = Path(__file__).parents[1]
 COMPOSE = ROOT / "compose"
 FILE = COMPOSE / "compose.yaml"
 SERVICES: Mapping[str, Any] = yaml.safe_load(FILE.read_text())["services"]
 OURS = [name for name, service in SERVICES.items() if "METATIDE_IMAGE" in service.get("image", "")]
 PORT = re.compile(r"127\.0\.0\.1:\$\{[A-Z0-9_]+_PORT:-(\d+)\}:(\d+)")
 """A port of this machine, which a variable may change, and the container's."""
-DOCKERFILES = sorted(
-    path for path in (ROOT / "Dockerfile", *COMPOSE.rglob("Dockerfile")) if path.exists()
-)
-
-
-def tool(name: str, *arguments: str | Path) -> None:
-    program = Path(sys.executable).with_name(name)
-    done = subprocess.run(
-        [program, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def section(name: str) -> Mapping[str, Any]:
@@ -45,12 +33,12 @@ def section(name: str) -> Mapping[str, Any]:
 
 
 def test_it_is_what_the_specification_of_compose_files_allows() -> None:
-    tool("check-jsonschema", "--builtin-schema", "vendor.compose-spec", FILE)
+    run_tool("check-jsonschema", "--builtin-schema", "vendor.compose-spec", FILE)
 
 
 @pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_dockerfiles_are_clean(path: Path) -> None:
-    tool("hadolint", path)
+    run_tool("hadolint", path)
 
 
 @pytest.mark.parametrize("name", SERVICES)

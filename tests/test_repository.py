@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.checkout import DOCKERFILES, ROOT, run_tool
+from tests.support.distributions import closure
 from tests.support.hive.matrix import FOLLOWED
-from tests.test_compose import DOCKERFILES, tool
-from tests.test_wheel import closure
 
-ROOT = Path(__file__).parents[1]
 GITHUB = ROOT / ".github"
 FORMS = sorted(path for path in GITHUB.glob("ISSUE_TEMPLATE/*.yml") if path.stem != "config")
 
@@ -29,7 +28,7 @@ FORMS = sorted(path for path in GITHUB.glob("ISSUE_TEMPLATE/*.yml") if path.stem
 )
 def test_what_github_reads_fits_its_schema(schema: str, paths: list[Path]) -> None:
     assert paths
-    tool("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *paths)
+    run_tool("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *paths)
 
 
 def test_faults_are_reported_with_what_the_doctor_says() -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable
 from email import message_from_bytes
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.support.distributions import closure
 from tests.support.processes import open_folder
 
 pytestmark = pytest.mark.slow
@@ -110,27 +111,6 @@ def link(distribution: importlib.metadata.Distribution, folder: Path) -> None:
 @pytest.fixture(scope="module")
 def python(environments: Environments) -> Path:
     return environments("metatide")
-
-
-def closure(name: str, extras: Collection[str]) -> Iterator[importlib.metadata.Distribution]:
-    """The distributions that a distribution needs, with all that these need."""
-    seen: set[tuple[str, frozenset[str]]] = set()
-    waiting = [(name, frozenset(extras))]
-    while waiting:
-        package = waiting.pop()
-        if package in seen:
-            continue
-        seen.add(package)
-        distribution = importlib.metadata.distribution(package[0])
-        if package[0] != name:
-            yield distribution
-        for text in distribution.requires or ():
-            requirement = Requirement(text)
-            marker = requirement.marker
-            if marker is None or any(
-                marker.evaluate({"extra": extra}) for extra in package[1] | {""}
-            ):
-                waiting.append((requirement.name, frozenset(requirement.extras)))
 
 
 def run(command: list[str], folder: Path, **environ: str) -> str:

@@ -12,7 +12,7 @@ from metatide.stack.database import make_engine
 from state.export import export
 from state.shard_reader import ShardReader
 from tests.connectors.connector_runs import assert_unbroken, connecting, fold, new_topic, read
-from tests.metatide.cli.test_fold import COLD_KEYS, WITHOUT_EVENTS, stored, unordered
+from tests.metatide.cli.metastore_answers import COLD_KEYS, WITHOUT_EVENTS, stored, unordered
 from tests.support.hive import hms_objects as objects
 from tests.support.hive.hms_client import HmsClient
 from tests.support.hive.hms_state import state

@@ -19,7 +19,7 @@ from tests.differential.sequence import Sequence
 from tests.differential.steps import Question
 from tests.query_api.thrift.methods.comparison import comparable
 from tests.query_api.thrift.methods.corpus import UNORDERED
-from tests.query_api.thrift.methods.test_metastore import decoded
+from tests.query_api.thrift.methods.dropped_methods import decoded
 from tests.query_api.thrift.methods.wire import RawClient, result, struct_of
 from tests.support.hive import idl
 

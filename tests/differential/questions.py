@@ -10,7 +10,7 @@ from tests.differential.names import TABLES, Names
 from tests.differential.question_parts import NOBODY, Fields, KnownTable
 from tests.differential.steps import Question
 from tests.query_api.thrift.methods import corpus
-from tests.query_api.thrift.methods.test_metastore import ONE, SEVERAL
+from tests.query_api.thrift.methods.dropped_methods import ONE, SEVERAL
 from tests.query_api.thrift.methods.wire import request
 
 

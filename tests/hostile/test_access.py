@@ -11,8 +11,8 @@ from query_api.http import Settings
 from query_api.http.access import FileTokens
 from query_api.http.gate import Gate
 from tests.metatide.client.serving import serving
-from tests.query_api.http.test_answers import ANY, TABLE, warm
-from tests.query_api.http.test_server import connection, response
+from tests.query_api.http.connection import connection, response
+from tests.query_api.http.warm_shards import ANY, TABLE, warm
 from tests.support import local_http
 
 READS = (f"{TABLE}?{ANY}", "/v1/overview", "/v1/events")

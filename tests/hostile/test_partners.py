@@ -28,8 +28,8 @@ from query_api.partners import Partners, SecretFile
 from state.topic import Topic, TopicClient
 from tests.metatide.client.serving import serving, serving_app
 from tests.query_api.http.read_client import EmptyDatabase, ask, grounds
-from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
-from tests.query_api.http.test_forward import TABLES, elsewhere, two
+from tests.query_api.http.two_workers import TABLES, elsewhere, two
+from tests.query_api.http.warm_shards import ANY, DAYS, TABLE, warm
 from tests.support import local_http
 from tests.support.processes import open_folder
 from tests.support.stacks import PATIENCE_S, stack

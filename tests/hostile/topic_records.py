@@ -12,7 +12,7 @@ from state.topic import Topic
 from state.topic.client import topic_bounds
 from state.topic.partitions import assigned_consumer
 from state.topic.settings import QUIET
-from tests.processors.fold.test_total import strategy
+from tests.processors.fold.record_strategies import strategy
 from tests.support.mutations import NUMBERS, mutants
 
 IN_RECORDS: Final = (

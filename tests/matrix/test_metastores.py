@@ -18,7 +18,7 @@ from tests.hive.reader.answers import expected, read_state
 from tests.query_api.thrift.methods import caches, contents, wire
 from tests.query_api.thrift.methods.comparison import Comparison
 from tests.query_api.thrift.methods.corpus import corpus, sample
-from tests.query_api.thrift.methods.test_method_table import DROPPED
+from tests.query_api.thrift.methods.dropped_methods import DROPPED
 from tests.support.hive import hms_state, matrix
 from tests.support.hive.metastore import Instances
 

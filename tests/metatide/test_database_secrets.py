@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from connectors.publish import tails
 from hive.reader.engines import open_engine
 from tests.connectors.connector_runs import Log, until
-from tests.hive.reader.test_engines import private_postgres
+from tests.hive.reader.private_servers import private_postgres
 from tests.support.kafka.kerberized import until_it_waits
 from tests.support.kafka.topics import new_topic
 from tests.support.logins.certificates import Authority

@@ -25,7 +25,7 @@ from query_api.partners import Partners, SecretFile
 from query_api.shards import Views
 from state.records.signals import Serve
 from tests.metatide.client.serving import serving_app
-from tests.query_api.http.test_gate import Connectors
+from tests.query_api.http.connectors import Connectors
 from tests.query_api.shards import MemoryShard, MemoryShards
 from tests.support import local_http
 

@@ -17,7 +17,7 @@ from query_api.http.page.process_info import MethodCalls, ThriftPart
 from tests.metatide.client.serving import serving, serving_app
 from tests.metatide.page import HOSTILE, Filled, be_hostile, filled
 from tests.query_api.http.read_client import Nowhere
-from tests.query_api.http.test_answers import warm
+from tests.query_api.http.warm_shards import warm
 from tests.query_api.shards import (
     ORDERS,
     SALES,

@@ -14,44 +14,8 @@ from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import create_app
 from query_api.reads import ListDatabases
-from query_api.resolver.shard_facts import look
-from query_api.targets import Target, TargetKind
-from tests.query_api.folded_world import World, world
+from tests.query_api.folded_world import append, warm_tables, world
 from tests.query_api.http.read_client import grounds
-from tests.query_api.shards import MemoryShards
-
-
-def append(world_: World, kind: str, db: str | None, table: str | None) -> int:
-    """Writes one more event, as the metastore does, and gives its id."""
-    tables = metadata(Version.V4_1).tables
-    sequence, log = tables["NOTIFICATION_SEQUENCE"], tables["NOTIFICATION_LOG"]
-    with world_.store.engine.begin() as connection:
-        event = connection.scalar(sa.select(sequence.c.NEXT_EVENT_ID).with_for_update())
-        assert event is not None
-        connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=event + 1))
-        row = {
-            "NL_ID": 1_000_000 + event,
-            "EVENT_ID": event,
-            "EVENT_TIME": 1,
-            "EVENT_TYPE": kind,
-            "DB_NAME": db,
-            "TBL_NAME": table,
-            "MESSAGE": "{}",
-        }
-        connection.execute(sa.insert(log).values(row))
-    return int(event)
-
-
-def warm_tables(shards: MemoryShards) -> list[tuple[str, str]]:
-    """Databases and names of tables that are warm."""
-    answers = []
-    for shard in shards.shards:
-        assert shard is not None
-        reader = shard.reader()
-        for name in reader.table_names():
-            if look(reader, Target(TargetKind.PARTITIONS, name), with_ids=False).refused is None:
-                answers.append((name.db, name.table))
-    return answers
 
 
 async def test_within_follows_the_database_as_far_behind_as_it_may(

@@ -26,10 +26,9 @@ from query_api.thrift.call import Call, CallAnswer, Client, Relay
 from query_api.thrift.methods import CachedMethods
 from state.records import Reset
 from tests.metatide.client.serving import serving, serving_app
-from tests.query_api.folded_world import World, world
+from tests.query_api.folded_world import World, append, warm_tables, world
 from tests.query_api.http.read_client import grounds
 from tests.query_api.shards import MemoryShard, MemoryShards
-from tests.query_api.test_primary import append, warm_tables
 from tests.query_api.thrift.methods.wire import arguments
 
 ABSURD = 99_999_999_999

@@ -4,16 +4,20 @@ from collections.abc import Callable, Iterable
 
 import sqlalchemy as sa
 
+from connectors.loads.batch import Database
+from connectors.loads.plan import everything
 from connectors.publish.routing import route
 from connectors.publish.translate import translate
 from hive.events.decode import decode
 from hive.events.row import NotificationRow
 from hive.names import parse_table_name
+from hive.reader.snapshot import open_snapshot
 from hive.schema import Version, metadata
+from hive.table_lists import TableLists
 from processors.fold import Fold
 from processors.fold.signals import Signal
 from state import digest
-from state.records import AnyRecord, Change
+from state.records import AnyRecord, Change, Scope
 from state.records import decode as decode_record
 from state.records import encode as encode_record
 from state.records.objects import ConstraintKind
@@ -172,3 +176,8 @@ class Log:
             .limit(limit)
         )
         return [NotificationRow(*row) for row in self._connection.execute(statement)]
+
+
+def scopes(database: Database) -> list[Scope]:
+    with open_snapshot(*database) as snapshot:
+        return [one.scope for one in everything(snapshot, TableLists())]

@@ -20,7 +20,7 @@ from state.records import (
     databases_scope,
     names_scope,
 )
-from tests.hive.reader.test_statistics import add
+from tests.hive.reader.new_rows import add_row
 
 
 class Sink:
@@ -63,7 +63,7 @@ def test_no_load_of_a_remote_database_begins(type_: str, new_database: Callable[
     create(engine, version)
     for id_, (name, kind) in enumerate({"here": "NATIVE", "there": type_}.items()):
         columns = {"DB_ID": id_, "NAME": name, "TYPE": kind, "CTLG_NAME": "hive"}
-        add(engine, version, "DBS", **columns, DB_LOCATION_URI=f"/{name}")
+        add_row(engine, version, "DBS", **columns, DB_LOCATION_URI=f"/{name}")
     sink = Sink()
     local, remote = scopes_of("here"), scopes_of("there")
     catalog = databases_scope("hive")

@@ -17,7 +17,6 @@ from connectors.loads.batch import Database, Read
 from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.loader import WORKERS, Loader, loads_engine
-from connectors.loads.plan import everything
 from connectors.loads.sink import Sink
 from connectors.log.last_event import LastEvent
 from connectors.publish.headers import RecordHeaders, RecordKind
@@ -25,8 +24,6 @@ from connectors.publish.publisher import write_now
 from connectors.publish.watermark import Watermark
 from hive.errors import InputError, PublishError, SourceError
 from hive.names import TableName
-from hive.reader.snapshot import open_snapshot
-from hive.table_lists import TableLists
 from metatide.demo.options import Size
 from metatide.demo.store import Store
 from metatide.stack.database import make_engine
@@ -54,7 +51,7 @@ from state.topic import Topic
 from state.topic.client import topic_bounds
 from tests.connectors.connector_runs import read
 from tests.connectors.loads.load_topic import Topic as Folded
-from tests.connectors.loads.load_topic import contents
+from tests.connectors.loads.load_topic import contents, scopes
 from tests.metatide.demo.workload_runs import filled_store
 
 SHARDS = 3
@@ -109,11 +106,6 @@ def records(events: Topic) -> list[tuple[int, LoadRecord]]:
         assert message.head.kind is RecordKind.LOAD
         pieces.append((message.shard, message.record))
     return pieces
-
-
-def scopes(database: Database) -> list[Scope]:
-    with open_snapshot(*database) as snapshot:
-        return [one.scope for one in everything(snapshot, TableLists())]
 
 
 def test_a_name_that_the_database_cant_compare_is_given_up_and_nothing_is_written(

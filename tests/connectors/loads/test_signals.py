@@ -35,7 +35,7 @@ from state.records.signals import Ask, BeginEpoch
 from state.shard_reader import ShardReader
 from state.topic import Topic, TopicClient
 from tests.connectors.connector_runs import new_topic, read
-from tests.connectors.loads.test_loader import scopes
+from tests.connectors.loads.load_topic import scopes
 from tests.metatide.demo.workload_runs import filled_store
 from tests.processors.worker.in_process import until, working
 from tests.support.kafka.topics import delete_before, write

@@ -1,7 +1,6 @@
 """Statistics are those that a metastore of the schema's release would find."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -10,6 +9,7 @@ from hive.reader.snapshot import open_snapshot
 from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
 from hive.schema import Version, create, metadata
 from metatide.stack.database import make_engine
+from tests.hive.reader.new_rows import add_row
 
 TABLE, PARTITION = 1, 2
 FIGURES = {"COLUMN_TYPE": "int", "NUM_NULLS": 0, "LAST_ANALYZED": 7, "ENGINE": "hive"}
@@ -26,22 +26,11 @@ def version(request: pytest.FixtureRequest) -> Version:
 def engine(new_database: Callable[[], str], version: Version) -> Iterator[sa.Engine]:
     engine = make_engine(new_database())
     create(engine, version)
-    add(engine, version, "DBS", DB_ID=9, NAME="db", DB_LOCATION_URI="x", CTLG_NAME="hive")
-    add(engine, version, "TBLS", TBL_ID=TABLE, DB_ID=9, TBL_NAME="t")
-    add(engine, version, "PARTITIONS", PART_ID=PARTITION, TBL_ID=TABLE, PART_NAME="p=1")
+    add_row(engine, version, "DBS", DB_ID=9, NAME="db", DB_LOCATION_URI="x", CTLG_NAME="hive")
+    add_row(engine, version, "TBLS", TBL_ID=TABLE, DB_ID=9, TBL_NAME="t")
+    add_row(engine, version, "PARTITIONS", PART_ID=PARTITION, TBL_ID=TABLE, PART_NAME="p=1")
     yield engine
     engine.dispose()
-
-
-def add(engine: sa.Engine, version: Version, table: str, **values: Any) -> None:
-    described = metadata(version).tables[table]
-    required = {
-        column.name: 0
-        for column in described.c
-        if not column.nullable and column.server_default is None
-    }
-    with engine.begin() as connection:
-        connection.execute(sa.insert(described).values({**required, **values}))
 
 
 def add_statistics(engine: sa.Engine, version: Version, kind: str, column: str, **by: str) -> None:
@@ -50,7 +39,7 @@ def add_statistics(engine: sa.Engine, version: Version, kind: str, column: str, 
     names = {name: text for name, text in (NAMES | by).items() if name in described}
     owner = {"TBL_ID": TABLE} if kind == OF_TABLES else {"PART_ID": PARTITION}
     key = {"CS_ID": sum(column.encode())}
-    add(engine, version, kind, COLUMN_NAME=column, **FIGURES, **names, **owner, **key)
+    add_row(engine, version, kind, COLUMN_NAME=column, **FIGURES, **names, **owner, **key)
 
 
 def columns(engine: sa.Engine, version: Version, kind: str, owner: int) -> list[str]:

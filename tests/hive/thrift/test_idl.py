@@ -23,14 +23,13 @@ from hive.thrift.structs import (
     UNIQUE_CONSTRAINT,
 )
 from hive.thrift.tjson import loads, transcode
-from hive.thrift.types import LIST, MAP, SET, STRUCT, ListOf, MapOf, Struct, Type, binary
+from hive.thrift.types import ListOf, MapOf, Struct, Type
 from tests.hive.events.logs import LOGS, rows
+from tests.hive.thrift.idl_types import ours, theirs
 from tests.hive.thrift.objects import STRUCTS, values
 from tests.support.hive import idl
 
 pytestmark = pytest.mark.hive
-# What tells binary from texts in thriftpy2's descriptions.
-BINARY = 18
 OBJECTS = {
     "tableObjJson": TABLE,
     "tableObjBeforeJson": TABLE,
@@ -66,31 +65,6 @@ def reachable() -> dict[str, Struct]:
         elif isinstance(type_, MapOf):
             waiting += [type_.key, type_.value]
     return structs
-
-
-def theirs(code: int, detail: Any = None) -> Any:
-    """A type of thriftpy2's description; an enum is a number with a class beside it."""
-    if code == STRUCT:
-        return detail.__name__
-    if code in (LIST, SET):
-        return code, spelled(detail)
-    if code == MAP:
-        return code, spelled(detail[0]), spelled(detail[1])
-    return code
-
-
-def spelled(type_: Any) -> Any:
-    return theirs(*type_) if isinstance(type_, tuple) else theirs(type_)
-
-
-def ours(type_: Type) -> Any:
-    if isinstance(type_, Struct):
-        return type_.name
-    if isinstance(type_, ListOf):
-        return type_.code, ours(type_.item)
-    if isinstance(type_, MapOf):
-        return MAP, ours(type_.key), ours(type_.value)
-    return BINARY if type_ is binary else type_.code
 
 
 def test_every_struct_is_the_same() -> None:

@@ -19,7 +19,7 @@ from query_api.database_answer import DatabaseAnswer
 from query_api.reads import GetTables, Read
 from state.records.numbers import NATURAL_MAX
 from tests.metatide.client.serving import serving
-from tests.metatide.client.test_client import WriteIdDatabase, warm
+from tests.metatide.client.warm_shards import WriteIdDatabase, warm
 from tests.query_api.shards import ORDERS
 
 SHARDS = st.lists(

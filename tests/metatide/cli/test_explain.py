@@ -11,7 +11,7 @@ from metatide.cli import root
 from query_api.database_answer import DatabaseAnswer
 from query_api.reads import GetTable, Read
 from tests.metatide.client.serving import serving
-from tests.metatide.client.test_client import WriteIdDatabase, warm
+from tests.metatide.client.warm_shards import WriteIdDatabase, warm
 from tests.query_api.shards import table_bytes
 
 

@@ -8,22 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from metatide.cli import root
+from tests.metatide.cli.metastore_answers import COLD_KEYS, WITHOUT_EVENTS, stored, unordered
 
 DATA = Path(__file__).parents[2] / "data" / "hive-4.2.0"
 LOGS = ["every-event-gzip", "every-event-json", "four-writers", "one-writer"]
 
-COMPUTED_FOR_THE_CALLER = {"accessType"}
-"""Fields of an answer that depend on the client's capabilities; nothing of them is stored."""
-WITHOUT_EVENTS = {"databases": {"default"}}
-"""Objects that were there before the log began."""
-COLD_KEYS = {
-    "tables": "tables",
-    "partitions": "partitions",
-    "table_statistics": "table_statistics",
-    "partition_statistics": "partition_statistics",
-    "constraints": "constraints",
-    "valid_write_ids": "write_ids",
-}
 REASONS = {
     "doubt: rewritten",
     "doubt: renamed",
@@ -44,21 +33,6 @@ def fold(log: str, *options: str) -> dict[str, Any]:
     assert result.exit_code == 0, result.output
     answer: dict[str, Any] = json.loads(result.stdout)
     return answer
-
-
-def stored(value: Any) -> Any:
-    """An answer without what was computed for its caller, and without the order of constraints."""
-    if isinstance(value, dict):
-        return {
-            key: stored(one) for key, one in value.items() if key not in COMPUTED_FOR_THE_CALLER
-        }
-    if isinstance(value, list):
-        return [stored(one) for one in value]
-    return value
-
-
-def unordered(kinds: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    return {kind: sorted(found, key=json.dumps) for kind, found in kinds.items()}
 
 
 @pytest.mark.parametrize("log", LOGS)

@@ -31,7 +31,7 @@ from query_api.reads import (
     Slice,
 )
 from tests.metatide.client.serving import serving, serving_app
-from tests.metatide.client.test_client import DAYS, WriteIdDatabase, warm
+from tests.metatide.client.warm_shards import DAYS, WriteIdDatabase, warm
 from tests.support.terminal import on_a_terminal
 
 

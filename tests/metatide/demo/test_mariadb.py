@@ -9,8 +9,8 @@ from metatide.demo.options import Size
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from tests.metatide.demo import deadlocks, workload_runs
+from tests.metatide.demo.row_checks import check
 from tests.metatide.demo.row_model import RowModel
-from tests.metatide.demo.test_rows import check
 
 pytestmark = pytest.mark.mariadb
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +21,8 @@ from query_api.reasons import Reason, Source
 from query_api.thrift.call import Unable
 from query_api.thrift.shadow import Outcome
 from tests.metatide.monitoring.promql import named
+from tests.support.checkout import ROOT
 
-ROOT = Path(__file__).parents[3]
 FAMILIES = exported()
 SERIES: dict[str, Family] = {series: family for family in FAMILIES for series in family.series}
 OF_PROMETHEUS = {"up"}

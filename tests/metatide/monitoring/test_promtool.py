@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from metatide.monitoring.alerts import ALERTS
+from metatide.monitoring.dashboards import dashboards
 from metatide.monitoring.panels import INTERVAL
-from tests.metatide.monitoring.test_monitoring import BOARDS, ROOT
+from tests.support.checkout import ROOT
 
 pytestmark = pytest.mark.promtool
 PROMETHEUS = ROOT / "compose" / "prometheus"
@@ -298,7 +299,7 @@ def test_the_configuration_and_its_rules_are_sound() -> None:
 def test_the_queries_of_panels_are_sound(tmp_path: Path) -> None:
     queries = [
         target["expr"].replace(INTERVAL, "5m")
-        for board in BOARDS.values()
+        for board in dashboards().values()
         for panel in board["panels"]
         for target in panel.get("targets", ())
     ]

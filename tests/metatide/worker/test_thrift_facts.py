@@ -22,7 +22,7 @@ from query_api.database import Primary
 from query_api.database.reads import GetWriteIds, Snapshots
 from query_api.http import Settings
 from query_api.requirement import Consistency, Defaults
-from tests.query_api.http.test_answers import warm
+from tests.query_api.http.warm_shards import warm
 from tests.query_api.thrift.methods.wire import arguments, request
 from tests.query_api.thrift.serving import HOST, Client, Telling
 

@@ -14,8 +14,8 @@ from metatide.config import load
 from metatide.stack.database import make_engine
 from state.topic import Topic
 from tests.connectors.connector_runs import Log, until
-from tests.processors.consumer.test_certificate_logins import Site as CertifiedSite
-from tests.processors.consumer.test_certificate_logins import site_at
+from tests.support.kafka.certified import Site as CertifiedSite
+from tests.support.kafka.certified import site_at
 from tests.support.kafka.guarded import PASSWORD
 from tests.support.kafka.kerberized import Site as KerberizedSite
 from tests.support.kafka.kerberized import kerberized_site, keys_in, until_it_waits

@@ -11,8 +11,7 @@ from state.records.actions import (
     PutConstraints,
 )
 from state.records.objects import ConstraintImage, ConstraintKind
-from tests.processors.fold.test_rare_cases import managed, reader
-from tests.processors.fold.test_shard import TABLE, Shard, change
+from tests.processors.fold.shard import TABLE, Shard, change, managed, reader
 
 PUT = PutConstraints(TABLE, (ConstraintImage(ConstraintKind.PRIMARY_KEY, "pk", (b"key",)),))
 

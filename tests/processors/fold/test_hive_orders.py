@@ -22,15 +22,10 @@ from state.records.actions import (
 from state.records.objects import PartitionImage, TableImage, fingerprint
 from state.shard_reader import ShardReader
 from state.tables import TABLE_ROW
-from tests.processors.fold.test_shard import SCOPE, Shard, add, change, statistics
-from tests.processors.fold.test_shard import TABLE as NAME
+from tests.processors.fold.shard import SCOPE, Shard, add, change, statistics, table
+from tests.processors.fold.shard import TABLE as NAME
 
 FULL, EMPTY = {"numRows": "5", "totalSize": "50"}, {"numRows": "0", "totalSize": "0"}
-
-
-def table(parameters: dict[str, str], id_: int = 7, write_id: int = 0) -> TableImage:
-    fields = {"tableName": "t", "dbName": "db", "parameters": parameters, "writeId": write_id}
-    return TableImage(NAME, id_, 0, managed=False, partitioned=False, data=encode(TABLE, fields))
 
 
 def truncation(image: TableImage) -> AlterTable:

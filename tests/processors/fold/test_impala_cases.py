@@ -37,7 +37,7 @@ from state.records.objects import PartitionImage, TableImage, WriteIdsImage, fin
 from tests.model import serving
 from tests.model.serving import ByWriteIds, HistoryPosition, ReadRequest, Refusal
 from tests.model.world import Shard
-from tests.processors.fold.test_shard import change
+from tests.processors.fold.shard import change
 
 TABLE = table_name(None, "db", "t")
 OTHER = TABLE._replace(table="u")

@@ -49,16 +49,7 @@ from state.records.objects import (
     fingerprint,
 )
 from state.shard_reader import ShardReader
-from tests.processors.fold.test_shard import (
-    SCOPE,
-    TABLE,
-    Shard,
-    add,
-    change,
-    image,
-    load,
-    partition,
-)
+from tests.processors.fold.shard import SCOPE, TABLE, Shard, add, change, image, load, partition
 
 DB = DatabaseName(TABLE.catalog, TABLE.db)
 IDS = Scope(ScopeKind.WRITE_IDS, TABLE)

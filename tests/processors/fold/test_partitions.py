@@ -22,7 +22,7 @@ from state.records.actions import (
 )
 from state.records.objects import ColumnStatisticsImage, PartitionImage, fingerprint
 from state.shard_reader import ShardReader
-from tests.processors.fold.test_shard import (
+from tests.processors.fold.shard import (
     SCOPE,
     TABLE,
     Shard,

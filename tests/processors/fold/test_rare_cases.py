@@ -1,7 +1,5 @@
 """What random histories rarely reach: limits, and events that are late, alone or hanging."""
 
-from typing import Any
-
 import pytest
 
 from hive.names import DatabaseName
@@ -12,12 +10,8 @@ from processors.fold import deferred_events, shard, write_ids
 from state import keys
 from state.loads import Cold, Doubt
 from state.records import (
-    AnyRecord,
     LoadBegin,
-    LoadEnd,
-    LoadRows,
     OpenTransactions,
-    Rows,
     Scope,
     ScopeKind,
     databases_scope,
@@ -33,17 +27,10 @@ from state.records.actions import (
     Misnamed,
     PutDatabase,
     PutName,
-    PutPartitions,
 )
-from state.records.objects import (
-    DatabaseImage,
-    NameImage,
-    PartitionImage,
-    TableImage,
-    WriteIdsImage,
-)
-from state.shard_reader import ShardReader
-from tests.processors.fold.test_shard import (
+from state.records.objects import DatabaseImage, NameImage, WriteIdsImage
+from tests.processors.fold.shard import (
+    IDS,
     SCOPE,
     TABLE,
     Shard,
@@ -52,32 +39,14 @@ from tests.processors.fold.test_shard import (
     drop,
     image,
     load,
+    managed,
+    reader,
     statistics,
+    whole,
+    written,
 )
 
 DB = DatabaseName(TABLE.catalog, TABLE.db)
-IDS = Scope(ScopeKind.WRITE_IDS, TABLE)
-
-
-def managed() -> TableImage:
-    return TableImage(TABLE, 7, 0, managed=True, partitioned=True, data=b"table")
-
-
-def written(write_id: int, value: str = "a") -> PutPartitions:
-    rows = (PartitionImage((value,), write_id, 1, b"p"),)
-    return PutPartitions(TABLE, write_id, rows, added=True)
-
-
-def whole(scope: Scope, lo: int, **rows: Any) -> list[AnyRecord]:
-    return [
-        LoadBegin(0, "load", scope),
-        LoadRows(0, "load", scope, lo, 0, Rows(**rows)),
-        LoadEnd(0, "load", scope, lo, lo, 1),
-    ]
-
-
-def reader(shard: Shard) -> ShardReader:
-    return ShardReader(shard.store.snapshot())
 
 
 def test_an_alter_of_another_database_than_ours_is_not_believed() -> None:

@@ -4,9 +4,7 @@ import msgspec
 import pytest
 
 from connectors.publish.publisher import FENCE
-from hive.events import accuracy
-from hive.names import DEFAULT_PARTITION, table_name
-from processors.fold import Fold
+from hive.names import DEFAULT_PARTITION
 from state import digest, entries, keys, shard_head
 from state.loads import Cold
 from state.records import (
@@ -28,122 +26,32 @@ from state.records.actions import (
     AlterTable,
     CommitTxn,
     CreateTable,
-    DropPartitions,
     DropTable,
     PutPartitions,
-    PutPartitionStatistics,
     Undecodable,
 )
 from state.records.epochs import EPOCH_JUMP_MAX
 from state.records.numbers import NATURAL_MAX
-from state.records.objects import (
-    ColumnStatisticsImage,
-    PartitionImage,
-    TableImage,
-    fingerprint,
-)
+from state.records.objects import fingerprint
 from state.records.parts import split
 from state.shard_head import ShardHead
-from state.store import MemoryStore, Position
-from state.tables import TableState, decode
-
-TABLE = table_name(None, "db", "t")
-SCOPE = Scope(ScopeKind.TABLE, TABLE)
-
-
-def image(data: bytes = b"table") -> TableImage:
-    return TableImage(TABLE, 7, 0, managed=False, partitioned=True, data=data)
-
-
-def partition(value: str, data: bytes = b"p") -> PartitionImage:
-    return PartitionImage((value,), 0, 1, data)
-
-
-def add(*values: str, data: bytes = b"p") -> PutPartitions:
-    return PutPartitions(TABLE, 0, tuple(partition(value, data) for value in values), added=True)
-
-
-def drop(*values: str) -> DropPartitions:
-    return DropPartitions(TABLE, tuple((value,) for value in values))
-
-
-def change(upto: int, *actions: object, after: int | None = None, epoch: int = 0) -> Change:
-    return Change(epoch, upto - 1 if after is None else after, upto, actions)  # type: ignore[arg-type]
-
-
-class Shard:
-    """A store and its fold, one batch a record."""
-
-    def __init__(self) -> None:
-        self.store = MemoryStore()
-        self.floors: dict[Scope, int] = {}
-        """The floor of the last signal for each scope."""
-
-    def fold(self, *records: AnyRecord) -> list[Scope]:
-        signals = []
-        for record in records:
-            txn = self.store.transaction()
-            fold = Fold(txn)
-            fold.apply(record)
-            folded = fold.flush()
-            signals += [signal.scope for signal in folded]
-            self.floors.update(folded)
-            self.store.commit(txn, Position(applied=fold.applied))
-        return signals
-
-    def skip(self) -> None:
-        """As if a record had come that can't be read."""
-        txn = self.store.transaction()
-        fold = Fold(txn)
-        fold.skip()
-        assert fold.flush() == []
-        self.store.commit(txn, Position(applied=fold.applied))
-
-    def partitions(self) -> dict[str, bytes]:
-        prefix = keys.of_table(keys.PARTITION, TABLE)
-        by_values = {}
-        for key, value in self.store.snapshot().scan(prefix, prefix + b"\xff"):
-            if entries.is_live(value):
-                by_values[keys.partition_values(key)[0]] = entries.data_of(value)
-        return by_values
-
-    @property
-    def applied(self) -> int:
-        return self.head.applied
-
-    @property
-    def head(self) -> ShardHead:
-        return shard_head.decode(self.store.snapshot().get(keys.HEAD))
-
-    def state(self) -> TableState | None:
-        value = self.store.snapshot().get(keys.of_table(keys.TABLE_STATE, TABLE))
-        return None if value is None else decode(value)
-
-    def doubtful(self) -> set[tuple[str, ...]]:
-        state = self.state()
-        return set() if state is None else set(state.doubtful)
-
-    def cold(self) -> Cold | None:
-        state = self.state()
-        assert state is not None
-        head = Fold(self.store.transaction())._work.head
-        return state.loads.cold(head.applied, head.floor)
+from state.store import Position
+from tests.processors.fold.shard import (
+    SCOPE,
+    TABLE,
+    Shard,
+    add,
+    change,
+    drop,
+    image,
+    load,
+    partition,
+)
 
 
 @pytest.fixture
 def shard() -> Shard:
     return Shard()
-
-
-def load(
-    lo: int, *values: str, id_: str = "load", hi: int | None = None, data: bytes = b"p"
-) -> list[AnyRecord]:
-    rows = Rows(tables=(image(),), partitions=tuple(partition(value, data) for value in values))
-    return [
-        LoadBegin(0, id_, SCOPE),
-        LoadRows(0, id_, SCOPE, lo, 0, rows),
-        LoadEnd(0, id_, SCOPE, lo, lo if hi is None else hi, 1),
-    ]
 
 
 def test_a_created_table_is_warm_and_grows_with_its_events(shard: Shard) -> None:
@@ -450,12 +358,6 @@ def test_a_transaction_that_outlives_its_table_asks_for_nothing(shard: Shard) ->
     )
     assert shard.fold(change(4, CommitTxn(5, None))) == []
     assert shard.state() is None
-
-
-def statistics(event: int, fields: int, data: bytes = b"s") -> Change:
-    column = ColumnStatisticsImage(("a",), "hive", "c", 0, 1, data, fields)
-    told = {accuracy.NAME: '{"COLUMN_STATS":{"c":"true"}}'}
-    return change(event, PutPartitionStatistics(TABLE, 0, ("a",), (column,), told, False))
 
 
 def test_rows_of_a_load_that_never_ended_are_gone_when_another_has_read_the_same_event(

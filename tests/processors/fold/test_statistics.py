@@ -18,8 +18,7 @@ from state.records.actions import (
 from state.records.objects import ColumnStatisticsImage, PartitionImage, TableImage
 from state.shard_reader import ShardReader
 from state.tables import TABLE_ROW
-from tests.processors.fold.test_hive_orders import table
-from tests.processors.fold.test_shard import (
+from tests.processors.fold.shard import (
     SCOPE,
     TABLE,
     Shard,
@@ -28,6 +27,7 @@ from tests.processors.fold.test_shard import (
     image,
     load,
     statistics,
+    table,
 )
 
 ANALYSED = {accuracy.NAME: '{"COLUMN_STATS":{"c":"true"}}'}

@@ -6,7 +6,7 @@ from state.records import SetLists
 from state.records.actions import CreateTable, RenameTable, Side
 from state.records.objects import TableImage
 from state.shard_reader import ShardReader
-from tests.processors.fold.test_shard import TABLE, Shard, change, image
+from tests.processors.fold.shard import TABLE, Shard, change, image
 
 NEW = TABLE._replace(table="u")
 

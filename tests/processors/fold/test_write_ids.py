@@ -29,8 +29,17 @@ from state.records.actions import (
     DropTable,
 )
 from state.records.objects import PartitionImage, TableImage, WriteIdsImage
-from tests.processors.fold.test_rare_cases import IDS, managed, reader, whole, written
-from tests.processors.fold.test_shard import SCOPE, TABLE, Shard, change
+from tests.processors.fold.shard import (
+    IDS,
+    SCOPE,
+    TABLE,
+    Shard,
+    change,
+    managed,
+    reader,
+    whole,
+    written,
+)
 
 
 def is_pending(shard: Shard) -> bool:

@@ -14,7 +14,6 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from hive.errors import ColdShardError, ImageError, RecordFormatError, TopicError
-from hive.names import TableName
 from processors.live_record import LiveRecord
 from processors.replay.replay import replay
 from processors.worker.shard import UNFLUSHED_RECORDS_MAX, Shard
@@ -30,26 +29,20 @@ from state.records import (
     OpenTransactions,
     Pause,
     Rows,
-    Scope,
-    ScopeKind,
     encode,
 )
-from state.records.actions import CreateTable, PutPartitions, Undecodable
-from state.records.objects import PartitionImage, TableImage
+from state.records.actions import PutPartitions, Undecodable
+from state.records.objects import PartitionImage
 from state.records.signals import Ask, decode_signal
 from state.shard_reader import ShardReader
 from state.store import Position, Store, set_aside
 from state.topic import Topic, TopicClient
 from state.topic.settings import QUIET
+from tests.processors.worker.created_table import CREATED, IMAGE, SCOPE, TABLE
 from tests.processors.worker.in_process import PATIENCE_S, until, working
 from tests.support.kafka import topics
 from tests.support.kafka.topics import new_topic
 from tests.support.silent_storage import URL, SilentStorage, SilentStorageError
-
-TABLE = TableName("hive", "db", "t")
-IMAGE = TableImage(TABLE, 1, 0, managed=False, partitioned=True, data=b"table")
-CREATED = Change(0, 0, 1, (CreateTable(IMAGE),))
-SCOPE = Scope(ScopeKind.TABLE, TABLE)
 
 
 @pytest.fixture

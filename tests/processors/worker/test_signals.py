@@ -32,7 +32,7 @@ from state.records.actions import CreateTable, Undecodable
 from state.records.signals import Ask
 from state.store import MemoryStore, StoreSnapshot
 from state.topic import Topic
-from tests.processors.worker.test_inside import CREATED, IMAGE, SCOPE, TABLE
+from tests.processors.worker.created_table import CREATED, IMAGE, SCOPE, TABLE
 
 FAR = 1 << 61
 

@@ -18,7 +18,7 @@ from state.records.actions import (
 )
 from state.records.objects import ColumnStatisticsImage, fingerprint
 from tests.query_api.http.read_client import EmptyDatabase, ask, get, grounds
-from tests.query_api.http.test_answers import ANY, TABLE
+from tests.query_api.http.warm_shards import ANY, TABLE
 from tests.query_api.shards import (
     ORDERS,
     MemoryShard,

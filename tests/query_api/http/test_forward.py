@@ -7,7 +7,6 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
-from hive.names import DatabaseName, TableName, table_name
 from metatide.stack.machine import free_port
 from query_api.http import Settings
 from query_api.http.forward import Forwarder
@@ -18,28 +17,13 @@ from query_api.latest.row_effects import RowEffects
 from query_api.partners import Partners
 from query_api.reads import GetTables
 from query_api.requirement import Consistency, Defaults, parse_requirement
-from state.records import AnyRecord
-from state.records.actions import AnyAction, CreateNames, CreateTable, PutName
-from state.records.routing import home_shard, table_shard
+from state.records.routing import table_shard
 from tests.metatide.client.serving import serving
 from tests.query_api.http.read_client import EmptyDatabase, ask, grounds
-from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
-from tests.query_api.shards import (
-    MemoryShard,
-    MemoryShards,
-    change,
-    database_image,
-    load_databases,
-    name_image,
-    table_image,
-)
+from tests.query_api.http.two_workers import DBS, TABLES, elsewhere, two
+from tests.query_api.http.warm_shards import ANY, DAYS, TABLE, warm
+from tests.query_api.shards import MemoryShards
 from tests.support import local_http
-
-
-def elsewhere(url: str) -> MemoryShards:
-    shards = MemoryShards(None)
-    shards.urls[0] = url
-    return shards
 
 
 def test_the_owner_answers() -> None:
@@ -107,44 +91,6 @@ async def test_an_owner_that_sends_what_grows_is_not_heard() -> None:
             assert await forwarder.ask(f"http://127.0.0.1:{port}", "/") is None
         finally:
             await forwarder.close()
-
-
-def two() -> tuple[MemoryShards, MemoryShards]:
-    """Two workers, each with one of two shards of the same databases and tables."""
-    sources = []
-    for mine in (0, 1):
-        shards = MemoryShards(None, None)
-        shards.shards[mine] = MemoryShard(
-            *(
-                change(event, CreateNames(db), after=0)
-                for event, db in enumerate(DBS, 1)
-                if home_shard(db, 2) == mine
-            ),
-            *(
-                record
-                for event, name in enumerate(TABLES, 10)
-                for record in folded(event, name, mine)
-            ),
-            change(20 + mine, after=0),
-            *load_databases(20 + mine, *map(database_image, DBS)),
-        )
-        sources.append(shards)
-    first, other = sources
-    return first, other
-
-
-DBS = [DatabaseName("hive", name) for name in ("alpha", "beta", "gamma", "delta")]
-TABLES = [table_name(None, db.db, f"t{number}") for db in DBS for number in range(2)]
-
-
-def folded(event: int, name: TableName, shard: int) -> list[AnyRecord]:
-    home = DatabaseName(name.catalog, name.db)
-    actions: list[AnyAction] = []
-    if table_shard(name, 2) == shard:
-        actions.append(CreateTable(table_image(name, managed=False)))
-    if home_shard(home, 2) == shard:
-        actions.append(PutName(home, name_image(name.table)))
-    return [change(event, *actions, after=0)] if actions else []
 
 
 def test_what_several_workers_hold_is_put_together() -> None:

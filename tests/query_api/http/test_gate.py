@@ -11,7 +11,6 @@ import pytest
 import structlog
 from starlette.applications import Starlette
 
-from hive.errors import TopicError
 from query_api.http.access import OPEN, FileTokens, Tokens
 from query_api.http.admin import ORDERS as OPERATIONS
 from query_api.http.admin import PATH, Administration
@@ -21,20 +20,8 @@ from query_api.shards import Views
 from state.records import Pause, Scope, ScopeKind, SetLists
 from state.records.numbers import NATURAL_MAX
 from state.records.signals import AnySignal, Ask, BeginEpoch, Choose, Forget, PassOver, Serve
+from tests.query_api.http.connectors import Connectors
 from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
-
-
-class Connectors:
-    """Where orders go."""
-
-    def __init__(self, *, away: bool = False) -> None:
-        self.orders: list[AnySignal] = []
-        self._away = away
-
-    async def order(self, signal: AnySignal) -> None:
-        if self._away:
-            raise TopicError("the topic is away")
-        self.orders.append(signal)
 
 
 def send(

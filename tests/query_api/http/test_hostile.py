@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from tests.metatide.client.serving import serving
-from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
-from tests.query_api.http.test_server import NAMES, connection, request, response
+from tests.query_api.http.connection import NAMES, connection, request, response
+from tests.query_api.http.warm_shards import ANY, DAYS, TABLE, warm
 from tests.support import local_http
 
 MEGABYTE = 1 << 20

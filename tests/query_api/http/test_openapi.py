@@ -16,8 +16,8 @@ from query_api.http.admin import ORDERS, Administration
 from query_api.http.openapi import document
 from query_api.http.operation import AnyOperation, OperationGroup
 from tests.query_api.folded_world import World
+from tests.query_api.http.connectors import Connectors
 from tests.query_api.http.read_client import get
-from tests.query_api.http.test_gate import Connectors
 from tests.query_api.sales import sales
 from tests.query_api.shards import MemoryShard, MemoryShards
 from tests.support.openapi import closed, validator

@@ -16,7 +16,7 @@ from state.records import AnyRecord, Pause, Reset, SetLists
 from state.records.routing import table_shard
 from tests.metatide.client.serving import serving
 from tests.query_api.http.read_client import EmptyDatabase, ask, grounds
-from tests.query_api.http.test_answers import ANY, DAYS, MARK, TABLE, warm
+from tests.query_api.http.warm_shards import ANY, DAYS, MARK, TABLE, warm
 from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
 
 PARTITIONS = f"{TABLE}/partitions"

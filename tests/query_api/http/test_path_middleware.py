@@ -11,7 +11,7 @@ from query_api.http.path_middleware import distinct
 from state.records.actions import CreateTable, PutPartitions
 from tests.metatide.client.serving import serving
 from tests.query_api.http.read_client import get
-from tests.query_api.http.test_answers import ANY
+from tests.query_api.http.warm_shards import ANY
 from tests.query_api.shards import (
     MemoryShard,
     MemoryShards,

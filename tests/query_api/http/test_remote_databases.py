@@ -21,7 +21,7 @@ from state.records.objects import DatabaseImage
 from state.records.routing import home_shard, table_shard
 from state.shard_reader import ShardReader
 from tests.query_api.http.read_client import Nowhere, ask, get, grounds
-from tests.query_api.http.test_answers import ANY
+from tests.query_api.http.warm_shards import ANY
 from tests.query_api.shards import (
     ORDERS,
     SALES,

@@ -1,12 +1,10 @@
 """What one connection gets, and what it may take, on a real server."""
 
-import asyncio
 import json
 import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 
 import httpx
@@ -19,47 +17,17 @@ from query_api.http.partitions import PartitionWriter
 from query_api.http.response_cache import CachedResponse, ResponseCache
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
-from query_api.positions import Position
 from query_api.shards import Views
 from state.records.actions import PutPartitions
 from tests.metatide.client.serving import serving
+from tests.query_api.http.connection import NAMES, connection, request, response
 from tests.query_api.http.read_client import EmptyDatabase, grounds
-from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
+from tests.query_api.http.slow_database import Slow, wait_for
+from tests.query_api.http.warm_shards import ANY, DAYS, TABLE, warm
 from tests.query_api.shards import ORDERS, change, moment, partition_image
 from tests.support import local_http
 
 _ESTABLISHED = 1
-NAMES = f"{TABLE}/partition-names?{ANY}"
-
-
-@contextmanager
-def connection(url: str) -> Iterator[socket.socket]:
-    parts = httpx.URL(url)
-    with socket.create_connection((parts.host, parts.port or 0), timeout=30) as opened:
-        yield opened
-
-
-def request(path: str, *headers: str) -> bytes:
-    return "\r\n".join([f"GET {path} HTTP/1.1", "Host: localhost", *headers, "", ""]).encode()
-
-
-def response(opened: socket.socket, count: int = 1) -> list[tuple[str, dict[str, str], bytes]]:
-    """Status line, headers and body of so many responses; fewer where the server hangs up."""
-    responses: list[tuple[str, dict[str, str], bytes]] = []
-    data = b""
-    while len(responses) < count:
-        head, end, rest = data.partition(b"\r\n\r\n")
-        lines = head.decode("latin-1").split("\r\n")
-        headers = {k.lower(): v for k, _, v in (line.partition(": ") for line in lines[1:])}
-        length = int(headers.get("content-length", 0))
-        if end and len(rest) >= length:
-            responses.append((lines[0], headers, rest[:length]))
-            data = rest[length:]
-        elif more := opened.recv(1 << 16):
-            data += more
-        else:
-            break
-    return responses
 
 
 def test_the_short_way_gives_what_the_long_one_gives() -> None:
@@ -288,22 +256,6 @@ def test_latest_is_answered_from_what_is_kept() -> None:
         assert grounds(client.get(f"{TABLE}?consistency=latest")) == ("database", "unread")
 
 
-class Slow(EmptyDatabase):
-    """Tells the current event when it is let."""
-
-    def __init__(self, log: LatestLog) -> None:
-        super().__init__(log)
-        self.may = threading.Event()
-        self.asked_count = self.answered_count = 0
-        self.may.set()
-
-    async def after_now(self, reached: Position) -> LatestLog | None:
-        self.asked_count += 1
-        assert await asyncio.to_thread(self.may.wait, 60)
-        self.answered_count += 1
-        return self.log
-
-
 def test_what_comes_while_the_database_is_asked_is_answered_after_it() -> None:
     latest, other = request(f"{TABLE}?consistency=latest"), request(NAMES)
     database = Slow(LatestLog(0, 4, []))
@@ -366,10 +318,3 @@ def test_the_short_way_to_the_latest_ends_where_something_touched_it() -> None:
         opened.sendall(latest)
         [(_, headers, _)] = response(opened)
         assert headers["metatide-reason"] == "unread"
-
-
-def wait_for(what: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < deadline, "it did not come to be"
-        time.sleep(0.01)

@@ -15,8 +15,9 @@ from starlette.routing import Route
 from query_api.http import server
 from query_api.latest.latest_log import LatestLog
 from tests.metatide.client.serving import serving, serving_app
-from tests.query_api.http.test_answers import TABLE, warm
-from tests.query_api.http.test_server import Slow, connection, request, response, wait_for
+from tests.query_api.http.connection import connection, request, response
+from tests.query_api.http.slow_database import Slow, wait_for
+from tests.query_api.http.warm_shards import TABLE, warm
 
 Answer = tuple[str, dict[str, str], bytes]
 

@@ -11,8 +11,8 @@ from query_api.http import Settings as ServerSettings
 from query_api.http import Tls
 from tests.metatide.client.serving import serving
 from tests.query_api.http.read_client import ask, grounds
-from tests.query_api.http.test_answers import ANY, TABLE, warm
-from tests.query_api.http.test_forward import elsewhere
+from tests.query_api.http.two_workers import elsewhere
+from tests.query_api.http.warm_shards import ANY, TABLE, warm
 
 
 @pytest.fixture(scope="module")

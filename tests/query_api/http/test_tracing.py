@@ -15,8 +15,8 @@ from query_api.latest.row_effects import EVERYTHING
 from query_api.resolver.resolver import Resolver
 from tests.metatide.client.serving import serving
 from tests.query_api.http.read_client import EmptyDatabase, Nowhere
-from tests.query_api.http.test_answers import ANY, TABLE, warm
-from tests.query_api.http.test_forward import elsewhere
+from tests.query_api.http.two_workers import elsewhere
+from tests.query_api.http.warm_shards import ANY, TABLE, warm
 from tests.query_api.shards import MemoryShards
 from tests.support import local_http
 from tests.support.spans import Spans, said, trace_ids, tree

@@ -264,3 +264,11 @@ async def until(what: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while not what():
             await asyncio.sleep(0.005)
+
+
+def why(reply: Reply | None) -> str:
+    """Of an exception of the server's own."""
+    assert reply is not None
+    assert reply.kind == 3
+    length = struct.unpack_from("!i", reply.body, 3)[0]
+    return reply.body[7 : 7 + length].decode()

@@ -1,6 +1,5 @@
 """What goes to metastores: through which connections, and what when one is lost."""
 
-import struct
 from contextlib import suppress
 
 import pytest
@@ -21,11 +20,11 @@ from tests.query_api.thrift.serving import (
     HOST,
     Client,
     Metastore,
-    Reply,
     answer,
     result,
     serving,
     until,
+    why,
 )
 from tests.query_api.thrift.structs import text
 
@@ -41,14 +40,6 @@ async def answered_by(client: Client) -> str:
     reply = await client.call("get_other")
     assert reply is not None
     return reply.body[7:-1].decode().partition(":")[0]
-
-
-def why(reply: Reply | None) -> str:
-    """Of an exception of the server's own."""
-    assert reply is not None
-    assert reply.kind == 3
-    length = struct.unpack_from("!i", reply.body, 3)[0]
-    return reply.body[7 : 7 + length].decode()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from query_api.http.access import Role, Tokens
 from state.records import Pause, SetLists
 from tests.metatide.client.serving import serving
 from tests.query_api.http.read_client import ask
-from tests.query_api.http.test_answers import warm
+from tests.query_api.http.warm_shards import warm
 from tests.query_api.shards import MemoryShard, MemoryShards, load_table
 
 PATH = "/v1/held"

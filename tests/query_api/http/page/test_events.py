@@ -8,7 +8,7 @@ from query_api.http.page.events import COUNT_MAX, RecentEvents
 from tests.metatide.demo import workload_runs
 from tests.query_api.folded_world import World
 from tests.query_api.http.read_client import get
-from tests.query_api.http.test_answers import warm
+from tests.query_api.http.warm_shards import warm
 
 
 async def test_they_are_the_rows_of_the_log_and_the_newest_come_first(small_world: World) -> None:

@@ -9,8 +9,8 @@ from query_api.http.page import history
 from query_api.http.page.history import KEPT, PATH, Counted, History, Moment, Recorder, together
 from tests.metatide.client.serving import serving
 from tests.query_api.http.read_client import ask
-from tests.query_api.http.test_answers import ANY, TABLE, warm
-from tests.query_api.http.test_forward import elsewhere
+from tests.query_api.http.two_workers import elsewhere
+from tests.query_api.http.warm_shards import ANY, TABLE, warm
 
 ROW_S = 10.0
 

@@ -20,7 +20,7 @@ from state.records import Pause
 from state.records.actions import CreateNames, CreateTable, DropTable, PutName, RenameTable, Side
 from tests.metatide.client.serving import serving
 from tests.query_api.http.read_client import EmptyDatabase, Nowhere, ask, get
-from tests.query_api.http.test_answers import ANY, TABLE, warm
+from tests.query_api.http.warm_shards import ANY, TABLE, warm
 from tests.query_api.shards import (
     ORDERS,
     SALES,

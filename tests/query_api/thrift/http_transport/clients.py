@@ -4,7 +4,7 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, Final
 
 import httptools
 
@@ -12,6 +12,7 @@ from tests.query_api.thrift.serving import HOST, PATIENCE_S, Running, serving
 from tests.query_api.thrift.structs import message
 
 PATH = "/metastore/*"
+SPNEGO: Final = "1.3.6.1.5.5.2"
 
 
 def post(
@@ -31,6 +32,10 @@ def call(method: str, body: bytes = b"\0", headers: Mapping[str, str] | None = N
 def basic(user: str, password: str) -> dict[str, str]:
     text = base64.b64encode(f"{user}:{password}".encode()).decode()
     return {"authorization": f"Basic {text}"}
+
+
+def negotiate(token: bytes) -> dict[str, str]:
+    return {"authorization": f"Negotiate {base64.b64encode(token).decode()}"}
 
 
 class Answer:

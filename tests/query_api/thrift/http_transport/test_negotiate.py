@@ -18,7 +18,14 @@ from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
 from query_api.thrift.metastore.client_identity import SET_UGI
 from query_api.thrift.settings import ThriftSettings
-from tests.query_api.thrift.http_transport.clients import PATH, Answer, call, serving_http
+from tests.query_api.thrift.http_transport.clients import (
+    PATH,
+    SPNEGO,
+    Answer,
+    call,
+    negotiate,
+    serving_http,
+)
 from tests.query_api.thrift.http_transport.issuer import Issuer, bearer
 from tests.query_api.thrift.sasl.clients import no_token
 from tests.query_api.thrift.serving import Metastore, answer, result
@@ -37,7 +44,6 @@ from tests.support.worker_log import WorkerLog
 
 pytestmark = [pytest.mark.logins, pytest.mark.timeout(900)]
 HTTP_SERVICE: Final = f"HTTP/{HOST}@{REALM}"
-SPNEGO: Final = "1.3.6.1.5.5.2"
 METHODS: Final[dict[str, Any]] = {"get_table": lambda _: answer("c")}
 
 
@@ -90,10 +96,6 @@ def realm() -> Iterator[Realm]:
 @pytest.fixture(autouse=True)
 def _no_ticket_is_logged(realm: Realm, log: WorkerLog, monkeypatch: pytest.MonkeyPatch) -> None:
     keep_tickets_out(log, monkeypatch, realm.ann, realm.service)
-
-
-def negotiate(token: bytes) -> dict[str, str]:
-    return {"authorization": f"Negotiate {base64.b64encode(token).decode()}"}
 
 
 async def refused(realm: Realm, settings: ThriftSettings, headers: dict[str, str]) -> Answer:

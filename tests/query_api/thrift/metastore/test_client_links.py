@@ -20,9 +20,9 @@ from tests.query_api.thrift.serving import (
     result,
     serving,
     until,
+    why,
 )
 from tests.query_api.thrift.structs import message, text
-from tests.query_api.thrift.test_relay import why
 
 SLOW = "get_slowly"
 

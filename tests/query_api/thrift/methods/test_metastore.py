@@ -2,13 +2,11 @@
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from hive.thrift.binary import decode, encode
-from hive.thrift.structs import TABLE
-from hive.thrift.types import ListOf, Struct, string, strings
+from hive.thrift.binary import encode
 from query_api.database import Primary
 from query_api.requirement import Consistency
 from query_api.thrift.call import Call, CallAnswer, Client
@@ -17,8 +15,8 @@ from tests.hive.reader import script
 from tests.query_api.thrift.methods import caches, contents, corpus, wire
 from tests.query_api.thrift.methods.comparison import Comparison, whole
 from tests.query_api.thrift.methods.corpus import sample
+from tests.query_api.thrift.methods.dropped_methods import DROPPED, ONE, SEVERAL, decoded
 from tests.query_api.thrift.methods.histories import History
-from tests.query_api.thrift.methods.test_method_table import DROPPED
 from tests.support.hive import hms_client
 from tests.support.hive.metastore import Instances
 
@@ -29,14 +27,6 @@ DIRECT = (
     *("get_principals_in_role", "get_functions", "get_function", "get_all_functions"),
     *("get_open_txns", "get_open_txns_req", "get_open_txns_info", "get_valid_write_ids"),
 )
-_RAISED = Struct("Raised", (1, "message", string))
-_EXCEPTIONS = ((1, "o1", _RAISED), (2, "o2", _RAISED), (3, "o3", _RAISED))
-ONE = Struct("get_table_args", (1, "db_name", string), (2, "tbl_name", string))
-SEVERAL = Struct("get_table_objects_by_name_args", (1, "db_name", string), (2, "names", strings))
-RESULTS = {
-    "get_table": Struct("get_table_result", (0, "success", TABLE), *_EXCEPTIONS),
-    "get_table_objects_by_name": Struct("result", (0, "success", ListOf(TABLE)), *_EXCEPTIONS),
-}
 TABLES = ("acid", "external", "view", "bucketed", "inserts", "no_such")
 OLD_CALLS = [
     *(
@@ -183,12 +173,3 @@ async def ask_old(world: World) -> set[str]:
 
 async def test_dropped_methods_are_answered_by_their_successors(world: World) -> None:
     assert await ask_old(world) == DROPPED
-
-
-def decoded(method: str, result: bytes) -> Any:
-    """With what the definition says of a field that isn't there."""
-    plain_result = decode(RESULTS[method], result)
-    tables = plain_result.pop("success", ())
-    tables = [tables] if isinstance(tables, dict) else tables
-    whole = [{"temporary": False, **one} for one in tables]
-    return plain_result, sorted(whole, key=lambda one: str(one["tableName"]))

@@ -10,12 +10,11 @@ from query_api.thrift.methods.grouping import PARTITION_SPEC, PARTITION_WITHOUT_
 from query_api.thrift.methods.method_table import methods
 from query_api.thrift.methods.outcome import BY_EXPRESSION, LIST_IN, MAP_IN, STRUCT_IN
 from query_api.thrift.methods.table_metas import TABLE_META
-from tests.hive.thrift.test_idl import ours, theirs
+from tests.hive.thrift.idl_types import ours, theirs
+from tests.query_api.thrift.methods.dropped_methods import DROPPED
 from tests.query_api.thrift.methods.wire import struct_of
 
 pytestmark = pytest.mark.hive
-DROPPED = {"get_table", "get_table_objects_by_name"}
-"""Of Hive 3, and no longer in the definition."""
 METHODS = {name: one for name, one in methods("").items() if name not in DROPPED}
 STRUCTS = [
     *(TABLE_META, PARTITION_WITHOUT_SD, WITH_SHARED_SD, PARTITION_SPEC),
