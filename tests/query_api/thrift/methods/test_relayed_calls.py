@@ -1,0 +1,245 @@
+"""Calls that are left to the metastore: forms and expressions that the cache doesn't answer."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hive.thrift import requests
+from hive.thrift.binary import encode
+from hive.thrift.splice import lacking_serde_details
+from hive.thrift.types import Struct, string
+from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable
+from tests.query_api.shards import (
+    ORDERS_ID,
+    MemoryShard,
+    MemoryShards,
+    change,
+    database_image,
+    load_databases,
+    load_names,
+    load_table,
+    name_image,
+    partition_image,
+    table_image,
+)
+from tests.query_api.thrift.methods.cached_calls import (
+    EVENT,
+    METHODS,
+    cached,
+    call,
+    get_table,
+    now,
+    reason,
+)
+from tests.query_api.thrift.methods.comparison import whole
+
+KRYO = b"\1\0org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDes\xe3"
+
+
+def tables(**fields: Any) -> Call:
+    request = {"dbName": "sales", "tblNames": ["orders"], **fields}
+    return call("get_table_objects_by_name_req", req=encode(requests.GET_TABLES, request))
+
+
+def partitions_by_values(**fields: Any) -> Call:
+    request = {"dbName": "sales", "tblName": "orders", **fields}
+    asked = encode(requests.PARTITIONS_BY_VALUES, request)
+    return call("get_partitions_ps_with_auth_req", req=asked)
+
+
+def test_a_limit_is_left_to_metastores_that_order_partitions_otherwise(
+    source: MemoryShards,
+) -> None:
+    place = {"db_name": "sales", "tbl_name": "orders"}
+    limited = [
+        call("get_partitions", **place, max_parts=2),
+        call("get_partition_names", **place, max_parts=2),
+        call("get_partitions_ps", **place, part_vals=["00001"], max_parts=2),
+        call("get_partitions_by_filter", **place, filter="ds = '00001'", max_parts=2),
+    ]
+    others = [
+        get_table(),
+        call("get_partitions", **place, max_parts=-1),
+        call("get_partition_names", **place, max_parts=-1),
+        call("get_partitions_by_names", **place, names=["ds=00001"]),
+    ]
+    cache = cached(source)
+    assert all(isinstance(now(cache, asked), CallAnswer) for asked in (*limited, *others))
+    cache.leave_limits()
+    assert {reason(now(cache, asked)) for asked in limited} == {Unable.ORDER}
+    assert all(isinstance(now(cache, asked), CallAnswer) for asked in others)
+
+
+def by_name(name: str) -> Call:
+    place = {"db_name": "sales", "tbl_name": "orders"}
+    return call("get_partition_by_name", **place, part_name=name)
+
+
+def by_expression(expression: bytes | None, method: str = "get_partition_names_req") -> Call:
+    request = {"dbName": "sales", "tblName": "orders", "expr": expression, "maxParts": -1}
+    return call(method, req=encode(requests.PARTITIONS_BY_EXPRESSION, request))
+
+
+def statistics(method: str, **fields: Any) -> Call:
+    of_table = method == "get_table_statistics_req"
+    struct = requests.TABLE_STATISTICS if of_table else requests.PARTITION_STATISTICS
+    request = {"dbName": "sales", "tblName": "orders", "colNames": ["amount"]}
+    if not of_table:
+        request |= {"partNames": ["ds=1"]}
+    return call(method, request=encode(struct, {**request, **fields}))
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (get_table(tblName="Orders"), Unable.FORM),
+        (get_table(tblName="or.ders"), Unable.FORM),
+        (get_table(catName="Hive"), Unable.FORM),
+        (get_table(processorCapabilities=["EXTREAD", "A_NEW_ONE"]), Unable.CAPABILITIES),
+        (get_table(validWriteIdList="sales.other:1:1::", id=ORDERS_ID), Unable.FORM),
+        (get_table(validWriteIdList="no list", id=ORDERS_ID), Unable.FORM),
+        (call("get_database", name="sales"), Unable.FORM),
+        (call("get_databases"), Unable.FORM),
+        (call("get_table_meta", tbl_patterns="*"), Unable.FORM),
+        (tables(tablesPattern=""), Unable.FORM),
+        (tables(tblNames=None, capabilities={}), Unable.UNREADABLE),
+        (statistics("get_table_statistics_req", engine="hi\0ve"), Unable.FORM),
+        (statistics("get_table_statistics_req", colNames=["amount", "a\0"]), Unable.FORM),
+        (statistics("get_table_statistics_req", colNames=None), Unable.UNREADABLE),
+        (statistics("get_partitions_statistics_req", colNames=None), Unable.UNREADABLE),
+        (statistics("get_partitions_statistics_req", partNames=None), Unable.UNREADABLE),
+        (statistics("get_aggr_stats_for", partNames=None), Unable.UNREADABLE),
+        (by_expression(None), Unable.UNREADABLE),
+        (by_expression(None, "get_partitions_by_expr"), Unable.UNREADABLE),
+        (by_expression(None, "get_partitions_spec_by_expr"), Unable.UNREADABLE),
+        (partitions_by_values(partNames=[]), Unable.FORM),
+        (call("get_tables", db_name="sales", pattern="[a-z]+"), Unable.FORM),
+        (call("get_tables", db_name="sales", pattern="|"), Unable.FORM),
+        (call("get_databases", pattern="||"), Unable.FORM),
+        (by_name("ds=x=y"), Unable.FORM),
+        (by_name("ds=10:00"), Unable.FORM),
+        (by_name("ds=x%3dy"), Unable.FORM),
+        (by_name("ds"), Unable.FORM),
+        (by_name("other=1"), Unable.FORM),
+        (
+            call(
+                "get_partitions_by_filter",
+                db_name="sales",
+                tbl_name="orders",
+                filter="ds =",
+                max_parts=-1,
+            ),
+            Unable.FORM,
+        ),
+    ],
+)
+def test_what_is_not_understood_is_relayed(source: MemoryShards, asked: Call, why: Unable) -> None:
+    assert reason(now(cached(source), asked)) is why
+
+
+class Reads:
+    """Reads one expression, at once or later."""
+
+    def __init__(self, text: str | Unable, *, at_once: bool) -> None:
+        self._text = text
+        self._at_once = at_once
+
+    def at_once(self, expression: bytes) -> str | Unable | None:
+        assert expression == KRYO
+        return self._text if self._at_once else None
+
+    async def text(self, expression: bytes) -> str | Unable:
+        assert expression == KRYO
+        return self._text
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_serialized_expression_is_answered_as_its_filter(
+    source: MemoryShards, at_once: bool
+) -> None:
+    text = "(ds = '00007')"
+    outcome = now(cached(source, expressions=Reads(text, at_once=at_once)), by_expression(KRYO))
+    assert isinstance(outcome, CallAnswer)
+    expected = now(cached(source), by_expression(text.encode()))
+    assert isinstance(expected, CallAnswer)
+    assert whole(outcome) == whole(expected)
+    assert b"ds=00007" in whole(outcome)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(
+    ("text", "why"), [(Unable.EXPRESSION, Unable.EXPRESSION), ("upper(ds) = 'A'", Unable.FORM)]
+)
+def test_an_expression_that_is_no_filter_is_relayed(
+    source: MemoryShards, text: str | Unable, why: Unable, at_once: bool
+) -> None:
+    cache = cached(source, expressions=Reads(text, at_once=at_once))
+    assert reason(now(cache, by_expression(KRYO))) is why
+    assert reason(now(cached(source), by_expression(KRYO))) is Unable.EXPRESSION
+
+
+@pytest.mark.parametrize("stored", ["MANAGED_TABLE", ""])
+def test_names_of_tables_are_relayed_where_one_has_no_type(stored: str) -> None:
+    """An alter gives it one without a word in the log."""
+    typeless = name_image("other", stored)
+    source = MemoryShards(
+        MemoryShard(
+            change(EVENT, after=0),
+            *load_databases(EVENT, database_image()),
+            *load_names(EVENT, name_image("orders"), typeless),
+        )
+    )
+    by_type = {"db_name": "sales", "tableType": "MANAGED_TABLE"}
+    lines = {"db_patterns": "sales", "tbl_types": ["EXTERNAL_TABLE"]}
+    questions = {
+        "other": call("get_tables_by_type", pattern="ot*", **by_type),
+        "orders": call("get_tables_by_type", pattern="or*", **by_type),
+        "others' lines": call("get_table_meta", tbl_patterns="*", **lines),
+        "orders' lines": call("get_table_meta", tbl_patterns="or*", **lines),
+    }
+    outcomes = {name: now(cached(source), question) for name, question in questions.items()}
+    relayed = {name for name, outcome in outcomes.items() if isinstance(outcome, Relay)}
+    assert relayed == (set() if stored else {"other", "others' lines"})
+
+
+def test_like_is_relayed_where_a_partition_has_more_of_its_serde() -> None:
+    """For such a filter the metastore reads whole serdes."""
+    plain, detailed = partition_image("a1"), partition_image("b1")
+    plain = msgspec.structs.replace(plain, data=lacking_serde_details(plain.data))
+    source = MemoryShards(
+        MemoryShard(
+            change(EVENT, after=0),
+            *load_databases(EVENT, database_image()),
+            *load_names(EVENT, name_image("orders")),
+            *load_table(EVENT, plain, detailed, table=table_image(managed=False)),
+        )
+    )
+
+    def answered(text: str) -> bool:
+        place = {"db_name": "sales", "tbl_name": "orders", "max_parts": -1}
+        outcome = now(cached(source), call("get_partitions_by_filter", filter=text, **place))
+        return isinstance(outcome, CallAnswer)
+
+    filters = ("ds LIKE 'a%'", "ds LIKE 'b%'", "ds LIKE '%1'", "ds = 'b1'", "ds >= 'a'")
+    assert [answered(text) for text in filters] == [False, True, False, True, True]
+    # Which a metastore on MySQL takes for any character.
+    assert not answered("ds LIKE 'b.%'")
+
+
+def test_unknown_fields_are_relayed(source: MemoryShards) -> None:
+    newer = Struct("GetTableRequest", *((f.id, f.name, f.type) for f in requests.GET_TABLE.fields))
+    newer.define([(1, "dbName", string), (2, "tblName", string), (99, "new", string)])
+    request = encode(newer, {"dbName": "sales", "tblName": "orders", "new": "x"})
+    assert reason(now(cached(source), call("get_table_req", req=request))) is Unable.FORM
+
+
+@given(st.sampled_from(sorted(METHODS)), st.binary(max_size=60))
+def test_no_arguments_do_harm(method: str, data: bytes) -> None:
+    asked = Call(method, data, Client())
+    assert isinstance(now(CACHE, asked), CallAnswer | Relay)
+
+
+CACHE = cached(MemoryShards(MemoryShard()))
