@@ -19,6 +19,7 @@ pytest_plugins = [
     "tests.support.engines.shares",
     "tests.support.engines.spark",
     "tests.support.databases.stock_postgres",
+    "tests.support.workers_secret",
 ]
 
 # A deadline would assert a time, which on a busy machine says nothing about the code.

@@ -36,7 +36,6 @@ from tests.support.stacks import PATIENCE_S, stack
 
 pytestmark = pytest.mark.slow
 
-SECRET = "5" * 64
 TOKEN = {"authorization": "Bearer mine", "cookie": "session=1"}
 MADE_UP = {
     "metatide-source": "cache",
@@ -45,13 +44,6 @@ MADE_UP = {
     "set-cookie": "a=b",
     "content-type": "application/json",
 }
-
-
-@pytest.fixture
-def secret(tmp_path: Path) -> Path:
-    path = tmp_path / "secret"
-    path.write_text(SECRET)
-    return path
 
 
 @pytest.fixture
@@ -104,7 +96,7 @@ def unproved(settings: Settings) -> float | None:
 
 
 def test_a_partner_is_asked_by_proof_and_not_by_the_clients_token(
-    secret: Path, tokens: FileTokens
+    workers_secret: Path, tokens: FileTokens
 ) -> None:
     async def asking(client: httpx.AsyncClient) -> None:
         for headers in ({}, {"accept-encoding": "gzip"}, {"accept": "application/x-ndjson"}):
@@ -125,11 +117,13 @@ def test_a_partner_is_asked_by_proof_and_not_by_the_clients_token(
         overview = (await client.get("/v1/overview", headers=TOKEN)).json()
         assert [worker["fault"] for worker in overview["workers"]] == [None, None]
 
-    with owner(secret, tokens) as (url, _):
-        ask(elsewhere(url), asking, settings=trusting(secret, tokens))
+    with owner(workers_secret, tokens) as (url, _):
+        ask(elsewhere(url), asking, settings=trusting(workers_secret, tokens))
 
 
-def test_what_several_partners_hold_is_put_together(secret: Path, tokens: FileTokens) -> None:
+def test_what_several_partners_hold_is_put_together(
+    workers_secret: Path, tokens: FileTokens
+) -> None:
     first, other = two()
     names = [name.in_catalog for name in TABLES]
 
@@ -138,13 +132,15 @@ def test_what_several_partners_hold_is_put_together(secret: Path, tokens: FileTo
         assert grounds(tables) == ("cache", "fresh")
         assert len(tables.json()["tables"]) == len(names)
 
-    with owner(secret, tokens, other) as (url, _):
+    with owner(workers_secret, tokens, other) as (url, _):
         first.urls[1] = url
-        ask(first, asking, settings=trusting(secret, tokens))
+        ask(first, asking, settings=trusting(workers_secret, tokens))
 
 
-def test_a_stranger_is_not_heard_and_not_asked_again(secret: Path, tokens: FileTokens) -> None:
-    stranger, settings = Stranger(makes_up), trusting(secret, tokens)
+def test_a_stranger_is_not_heard_and_not_asked_again(
+    workers_secret: Path, tokens: FileTokens
+) -> None:
+    stranger, settings = Stranger(makes_up), trusting(workers_secret, tokens)
 
     async def asking(client: httpx.AsyncClient) -> None:
         for _ in range(5):
@@ -164,7 +160,7 @@ def test_a_stranger_is_not_heard_and_not_asked_again(secret: Path, tokens: FileT
 
 
 def test_a_stranger_is_asked_again_after_a_while(
-    secret: Path, tokens: FileTokens, monkeypatch: pytest.MonkeyPatch
+    workers_secret: Path, tokens: FileTokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(partners_module, "DISTRUSTED_S", 0)
     stranger = Stranger(makes_up)
@@ -174,7 +170,7 @@ def test_a_stranger_is_asked_again_after_a_while(
             await client.get(f"{TABLE}?{ANY}", headers=TOKEN)
 
     with stranger.listening() as url:
-        ask(elsewhere(url), asking, settings=trusting(secret, tokens))
+        ask(elsewhere(url), asking, settings=trusting(workers_secret, tokens))
     assert len(stranger.asked) == 3
 
 
@@ -232,7 +228,7 @@ CHANGES: dict[str, Change] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_was_changed_between_partners_is_not_passed_on(
-    change: str, secret: Path, tokens: FileTokens
+    change: str, workers_secret: Path, tokens: FileTokens
 ) -> None:
     before: list[bytes] = []
     changes = False
@@ -258,15 +254,15 @@ def test_what_was_changed_between_partners_is_not_passed_on(
         assert grounds(second) == ("database", "not_owned")
 
     database = EmptyDatabase(LatestLog(0, 4, []))
-    settings = trusting(secret, tokens)
-    with owner(secret, tokens) as (at, its), Stranger(passes_on).listening() as between:
+    settings = trusting(workers_secret, tokens)
+    with owner(workers_secret, tokens) as (at, its), Stranger(passes_on).listening() as between:
         its.address = between.partition("://")[2]
         ask(elsewhere(between), asking, database=database, settings=settings)
     assert unproved(settings) == 1
 
 
 def test_a_question_is_for_one_partner_and_for_a_while(
-    secret: Path, tokens: FileTokens, monkeypatch: pytest.MonkeyPatch
+    workers_secret: Path, tokens: FileTokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a stranger was asked gets it nothing from others, and nothing later."""
     stranger = Stranger(makes_up)
@@ -275,9 +271,9 @@ def test_a_question_is_for_one_partner_and_for_a_while(
         await client.get(f"{TABLE}?{ANY}", headers=TOKEN)
 
     with stranger.listening() as address:
-        ask(elsewhere(address), asking, settings=trusting(secret, tokens))
+        ask(elsewhere(address), asking, settings=trusting(workers_secret, tokens))
     [headers] = stranger.asked
-    with owner(secret, tokens) as (url, its):
+    with owner(workers_secret, tokens) as (url, its):
         path = f"{url}{TABLE}?{ANY}"
         assert local_http.get(path, headers=headers).status_code == 403
         its.address = address.partition("://")[2]
@@ -297,7 +293,7 @@ def test_a_question_is_for_one_partner_and_for_a_while(
         assert local_http.get(path, headers={"metatide-forwarded": "1"}).status_code == 401
 
 
-def test_a_body_is_the_one_that_was_proved(secret: Path, tokens: FileTokens) -> None:
+def test_a_body_is_the_one_that_was_proved(workers_secret: Path, tokens: FileTokens) -> None:
     bodies: list[bytes] = []
 
     async def keeps(request: Request) -> Response:
@@ -310,9 +306,9 @@ def test_a_body_is_the_one_that_was_proved(secret: Path, tokens: FileTokens) -> 
 
     stranger = Stranger(keeps)
     with stranger.listening() as address:
-        ask(elsewhere(address), asking, settings=trusting(secret, tokens))
+        ask(elsewhere(address), asking, settings=trusting(workers_secret, tokens))
     [headers], [body] = stranger.asked, bodies
-    with owner(secret, tokens) as (url, its):
+    with owner(workers_secret, tokens) as (url, its):
         its.address = address.partition("://")[2]
         path = f"{url}{TABLE}/partition-count?{ANY}"
         assert b'"count":1' in local_http.post(path, headers=headers, content=body).content
@@ -322,10 +318,13 @@ def test_a_body_is_the_one_that_was_proved(secret: Path, tokens: FileTokens) -> 
 
 
 def test_the_secret_is_read_again_when_its_file_changes(
-    secret: Path, monkeypatch: pytest.MonkeyPatch
+    workers_secret: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("query_api.watched_file.LOOK_EVERY_S", 0)
-    mine, its = Partners(SecretFile(secret), "here:1"), Partners(SecretFile(secret), "there:1")
+    mine, its = (
+        Partners(SecretFile(workers_secret), "here:1"),
+        Partners(SecretFile(workers_secret), "there:1"),
+    )
 
     def is_believed() -> bool:
         question = mine.question("there:1", [b"x"])
@@ -333,13 +332,13 @@ def test_the_secret_is_read_again_when_its_file_changes(
         return its.is_asked(question, its.address, [b"x"])
 
     assert is_believed()
-    other = secret.with_name("other")
+    other = workers_secret.with_name("other")
     other.write_text("6" * 64)
     its = Partners(SecretFile(other), "there:1")
     assert not is_believed()
-    secret.write_text("6" * 64 + "\n")
+    workers_secret.write_text("6" * 64 + "\n")
     assert is_believed()
-    secret.write_text("short")
+    workers_secret.write_text("short")
     assert is_believed()
 
 

@@ -17,13 +17,6 @@ pytestmark = pytest.mark.anyio
 COLD = text(1, "cold") + b"\0"
 
 
-@pytest.fixture
-def secret(tmp_path: Path) -> Path:
-    path = tmp_path / "secret"
-    path.write_text("5" * 64)
-    return path
-
-
 def not_ours(_: Call) -> Relay:
     return Relay(Reason.NOT_OWNED, shard=3)
 
@@ -53,10 +46,10 @@ async def body_of(client: Client, arguments: bytes = b"\0") -> bytes:
     return reply.body
 
 
-async def test_partners_answer_each_other(secret: Path) -> None:
-    owner, mine = Owner(), partners(secret)
+async def test_partners_answer_each_other(workers_secret: Path) -> None:
+    owner, mine = Owner(), partners(workers_secret)
     async with (
-        serving(more={"partners": partners(secret), "host": HOST}, get_table=ours) as other,
+        serving(more={"partners": partners(workers_secret), "host": HOST}, get_table=ours) as other,
         serving(
             Metastore(), more={"owner_of": owner.of, "partners": mine}, get_table=not_ours
         ) as here,
@@ -71,14 +64,16 @@ async def test_partners_answer_each_other(secret: Path) -> None:
 
 
 @pytest.mark.parametrize("answers", ["other secret", "no secret", "other address", "made up"])
-async def test_a_stranger_is_not_heard_and_not_asked_again(secret: Path, answers: str) -> None:
-    owner, mine = Owner(), partners(secret)
-    stranger = secret.with_name("other")
+async def test_a_stranger_is_not_heard_and_not_asked_again(
+    workers_secret: Path, answers: str
+) -> None:
+    owner, mine = Owner(), partners(workers_secret)
+    stranger = workers_secret.with_name("other")
     stranger.write_text("6" * 64)
     theirs = {
         "other secret": partners(stranger),
         "no secret": partners(None, needs_secret=False),
-        "other address": partners(secret),
+        "other address": partners(workers_secret),
         "made up": partners(None),
     }[answers]
     metastore = Metastore("stranger")
@@ -109,8 +104,8 @@ async def test_where_there_are_tokens_but_no_secret_nobody_is_asked() -> None:
         assert other.methods.calls == []
 
 
-async def test_a_client_does_not_forward(secret: Path) -> None:
-    more = {"partners": partners(secret), "host": HOST}
+async def test_a_client_does_not_forward(workers_secret: Path) -> None:
+    more = {"partners": partners(workers_secret), "host": HOST}
     async with serving(Metastore(), more=more, get_table=ours) as here:
         client = await here.connect()
         reply = await client.call(FORWARDED, text(1, "get_table") + text(2, "\0") + b"\0")
@@ -121,8 +116,8 @@ async def test_a_client_does_not_forward(secret: Path) -> None:
         assert here.methods.calls == []
 
 
-async def test_what_workers_call_is_never_sent_on(secret: Path) -> None:
-    metastore, more = Metastore(), {"partners": partners(secret), "host": HOST}
+async def test_what_workers_call_is_never_sent_on(workers_secret: Path) -> None:
+    metastore, more = Metastore(), {"partners": partners(workers_secret), "host": HOST}
     async with serving(metastore, more=more, get_table=ours) as here:
         client = await here.connect()
         client.send(message(FORWARDED, b"\0", kind=MessageType.ONEWAY))

@@ -78,18 +78,18 @@ def test_members_and_status_show_the_advertised_address(kafka_broker: str, tmp_p
         assert list(members(topic, topic.name)) == [("w1", "localhost:1234")]
 
 
-def test_orders_are_taken_at_the_advertised_address(kafka_broker: str, tmp_path: Path) -> None:
+def test_orders_are_taken_at_the_advertised_address(
+    kafka_broker: str, tmp_path: Path, workers_secret: Path
+) -> None:
     topic = new_topic(kafka_broker, 2)
     topic_admin.create(topic)
-    secret = tmp_path / "secret"
-    secret.write_text("5" * 64)
     # It leads to this machine, and isn't known as a name of it.
     worker = WorkerProcess(
         topic,
         tmp_path,
         "w1",
         METATIDE_WORKER_ADVERTISED_HOST="127.1",
-        METATIDE_WORKER_SECRET_FILE=str(secret),
+        METATIDE_WORKER_SECRET_FILE=str(workers_secret),
     )
     command = ["status", "--content", "--kafka", topic.servers, "--data-dir", str(tmp_path)]
     without = {"METATIDE_KAFKA_TOPIC": topic.name}
@@ -99,7 +99,7 @@ def test_orders_are_taken_at_the_advertised_address(kafka_broker: str, tmp_path:
         assert "only this machine may ask" in str(refused.exception)
         # There is no connector.
         shown = CliRunner().invoke(
-            root, command, env=without | {"METATIDE_WORKER_SECRET_FILE": str(secret)}
+            root, command, env=without | {"METATIDE_WORKER_SECRET_FILE": str(workers_secret)}
         )
     [status] = json.loads(shown.stdout)["workers"]
     assert [shard["content"]["tables_warm"] for shard in status["shards"]] == [0, 0]

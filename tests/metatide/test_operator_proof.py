@@ -34,13 +34,6 @@ ADVERTISED = "127.1"
 PAUSE = f"{PATH}/pause"
 
 
-@pytest.fixture
-def secret(tmp_path: Path) -> Path:
-    path = tmp_path / "secret"
-    path.write_text("5" * 64)
-    return path
-
-
 @contextmanager
 def worker(
     secret: Path | None, tokens: Tokens = OPEN, host: str = ADVERTISED
@@ -65,10 +58,12 @@ def operator(folder: Path, secret: Path | None) -> httpx.Client:
 
 
 @pytest.mark.parametrize("tokens", [OPEN, Tokens({})])
-def test_an_order_is_taken_for_the_secret(tmp_path: Path, secret: Path, tokens: Tokens) -> None:
+def test_an_order_is_taken_for_the_secret(
+    tmp_path: Path, workers_secret: Path, tokens: Tokens
+) -> None:
     with (
-        worker(secret, tokens) as (url, connectors),
-        operator(tmp_path, secret) as client,
+        worker(workers_secret, tokens) as (url, connectors),
+        operator(tmp_path, workers_secret) as client,
         structlog.testing.capture_logs() as logs,
     ):
         for _ in range(2):
@@ -80,10 +75,10 @@ def test_an_order_is_taken_for_the_secret(tmp_path: Path, secret: Path, tokens: 
     assert {line["who"] for line in logs} == {"operator"}
 
 
-def test_others_are_refused(tmp_path: Path, secret: Path) -> None:
+def test_others_are_refused(tmp_path: Path, workers_secret: Path) -> None:
     other = tmp_path / "other"
     other.write_text("6" * 64)
-    with worker(secret) as (url, connectors):
+    with worker(workers_secret) as (url, connectors):
         for held, why in ((None, "only this machine"), (other, "secret_file) is wrong")):
             with operator(tmp_path, held) as client:
                 answer = client.post(url + PAUSE, json={})
@@ -91,14 +86,14 @@ def test_others_are_refused(tmp_path: Path, secret: Path) -> None:
     assert connectors.orders == []
 
 
-def test_an_order_counts_once_and_as_it_was_given(secret: Path) -> None:
+def test_an_order_counts_once_and_as_it_was_given(workers_secret: Path) -> None:
     def signed(url: str) -> tuple[dict[str, str], bytes]:
-        with operator(secret.parent, None) as client:
+        with operator(workers_secret.parent, None) as client:
             order = client.build_request("POST", url, json={"above": 5})
-        [request] = OperatorProof(secret).auth_flow(order)
+        [request] = OperatorProof(workers_secret).auth_flow(order)
         return dict(request.headers), request.content
 
-    with worker(secret) as (url, connectors):
+    with worker(workers_secret) as (url, connectors):
         headers, body = signed(url + PAUSE)
         local_http.post(url + PAUSE, headers=headers, content=body.replace(b"5", b"6"))
         assert connectors.orders == []
@@ -111,35 +106,35 @@ def test_an_order_counts_once_and_as_it_was_given(secret: Path) -> None:
     assert connectors.orders == [Serve(0, 5, paused=True)]
 
 
-def test_what_a_worker_forwards_is_no_order(secret: Path) -> None:
+def test_what_a_worker_forwards_is_no_order(workers_secret: Path) -> None:
     async def forwarded(url: str) -> int | None:
-        forwarder = Forwarder(None, Partners(SecretFile(secret)))
+        forwarder = Forwarder(None, Partners(SecretFile(workers_secret)))
         try:
             answer = await forwarder.ask(url, PAUSE, body=b"{}")
         finally:
             await forwarder.close()
         return None if answer is None else answer.status
 
-    with worker(secret, Tokens({}), "127.0.0.1") as (url, connectors):
+    with worker(workers_secret, Tokens({}), "127.0.0.1") as (url, connectors):
         assert asyncio.run(forwarded(url)) == 403
     assert connectors.orders == []
 
 
-def test_a_worker_without_a_secret_answers_as_ever(tmp_path: Path, secret: Path) -> None:
+def test_a_worker_without_a_secret_answers_as_ever(tmp_path: Path, workers_secret: Path) -> None:
     with (
         worker(None, host="127.0.0.1") as (url, connectors),
-        operator(tmp_path, secret) as client,
+        operator(tmp_path, workers_secret) as client,
     ):
         assert client.post(url + PAUSE, json={}).json() == {"orders": 1}
     assert len(connectors.orders) == 1
 
 
-def test_an_answer_that_was_changed_is_none(secret: Path) -> None:
+def test_an_answer_that_was_changed_is_none(workers_secret: Path) -> None:
     def made_up(request: httpx.Request) -> httpx.Response:
         assert PROOF.decode() in request.headers
         return httpx.Response(200, headers={"content-type": PROVED.decode()}, content=b"x" * 99)
 
-    proof = OperatorProof(secret)
+    proof = OperatorProof(workers_secret)
     transport = ProvedTransport(httpx.MockTransport(made_up), proof)
     with (
         httpx.Client(transport=transport, auth=proof) as client,

@@ -167,23 +167,23 @@ def test_a_store_that_lacks_deleted_records_gives_way_to_an_image(
         assert digests(away.directory.store(shard)) == digests(imager.directory.store(shard))
 
 
-def test_who_may_not_order_gets_no_image(topic: Topic, tmp_path: Path) -> None:
+def test_who_may_not_order_gets_no_image(
+    topic: Topic, tmp_path: Path, workers_secret: Path
+) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text(f"read {sha256(b'reader').hexdigest()}\n")
-    secret = tmp_path / "secret"
-    secret.write_text("5" * 64)
     worker = WorkerProcess(
         topic,
         tmp_path,
         "one",
         METATIDE_IMAGES_URL=str(tmp_path / "images"),
         METATIDE_READS_TOKENS_PATH=str(tokens),
-        METATIDE_WORKER_SECRET_FILE=str(secret),
+        METATIDE_WORKER_SECRET_FILE=str(workers_secret),
     )
     with workers(worker):
         worker.until_ready(SHARDS)
         name = {"METATIDE_KAFKA_TOPIC": topic.name, "METATIDE_CLIENT_TOKEN": "reader"}
-        with_secret = name | {"METATIDE_WORKER_SECRET_FILE": str(secret)}
+        with_secret = name | {"METATIDE_WORKER_SECRET_FILE": str(workers_secret)}
         for env, fault in ((with_secret, "role admin"), (name, "isn't sent client.token")):
             command = ["image", "create", *options(topic, tmp_path)]
             result = CliRunner().invoke(root, command, env=env)

@@ -22,13 +22,6 @@ from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
 PARTITIONS = f"{TABLE}/partitions"
 
 
-@pytest.fixture
-def secret(tmp_path: Path) -> Path:
-    path = tmp_path / "secret"
-    path.write_text("5" * 64)
-    return path
-
-
 def log(*effects: RowEffects, lost_from: int = 99) -> LatestLog:
     """The log from event 4 on, with an event for each of these effects. Events from `lost_from` on
     are of another history."""
@@ -70,11 +63,11 @@ def ask_beside_owner(
 
 
 @pytest.mark.parametrize("accept", ["application/json", "application/x-ndjson"])
-def test_a_head_request_is_answered_as_a_get_is(secret: Path, accept: str) -> None:
+def test_a_head_request_is_answered_as_a_get_is(workers_secret: Path, accept: str) -> None:
     taken = {"accept": accept}
 
     with ExitStack() as running:
-        url, settings = running.enter_context(owner(secret))
+        url, settings = running.enter_context(owner(workers_secret))
 
         async def asking(client: httpx.AsyncClient) -> None:
             head = await client.head(PARTITIONS, headers=taken)
@@ -93,7 +86,7 @@ def test_a_head_request_is_answered_as_a_get_is(secret: Path, accept: str) -> No
     assert counted("metatide_unproved_answers_total", {"protocol": "http"}) is None
 
 
-def test_what_a_head_request_got_is_not_kept(secret: Path) -> None:
+def test_what_a_head_request_got_is_not_kept(workers_secret: Path) -> None:
     database = EmptyDatabase(log())
 
     async def asking(client: httpx.AsyncClient, running: ExitStack) -> None:
@@ -101,11 +94,11 @@ def test_what_a_head_request_got_is_not_kept(secret: Path) -> None:
         running.close()
         assert grounds(await client.get(TABLE)) == ("database", "not_owned")
 
-    ask_beside_owner(secret, asking, database)
+    ask_beside_owner(workers_secret, asking, database)
 
 
 @pytest.mark.parametrize("query", ["", f"?{ANY}", "?consistency=within&max_age_ms=60000"])
-def test_an_answer_is_kept_in_each_form(secret: Path, query: str) -> None:
+def test_an_answer_is_kept_in_each_form(workers_secret: Path, query: str) -> None:
     partitions = PARTITIONS + query
     database = EmptyDatabase(log())
 
@@ -126,10 +119,10 @@ def test_an_answer_is_kept_in_each_form(secret: Path, query: str) -> None:
         headers = {"if-none-match": first.headers["etag"]}
         assert (await client.get(partitions, headers=headers)).status_code == 304
 
-    ask_beside_owner(secret, asking, database)
+    ask_beside_owner(workers_secret, asking, database)
 
 
-def test_an_event_that_touches_it_drops_it(secret: Path) -> None:
+def test_an_event_that_touches_it_drops_it(workers_secret: Path) -> None:
     database = EmptyDatabase(log())
 
     async def asking(client: httpx.AsyncClient, running: ExitStack) -> None:
@@ -140,10 +133,10 @@ def test_an_event_that_touches_it_drops_it(secret: Path) -> None:
         database.log = log(RowEffects(), RowEffects(tables=(ORDERS,)))
         assert grounds(await client.get(TABLE)) == ("database", "not_owned")
 
-    ask_beside_owner(secret, asking, database)
+    ask_beside_owner(workers_secret, asking, database)
 
 
-def test_nothing_kept_outlives_an_event_that_the_database_has_lost(secret: Path) -> None:
+def test_nothing_kept_outlives_an_event_that_the_database_has_lost(workers_secret: Path) -> None:
     database = EmptyDatabase(log())
 
     async def asking(client: httpx.AsyncClient, running: ExitStack) -> None:
@@ -155,7 +148,7 @@ def test_nothing_kept_outlives_an_event_that_the_database_has_lost(secret: Path)
         database.log = log(*[RowEffects()] * 2, lost_from=5)
         assert grounds(await client.get(TABLE)) == ("database", "not_owned")
 
-    ask_beside_owner(secret, asking, database)
+    ask_beside_owner(workers_secret, asking, database)
 
 
 @pytest.mark.parametrize("query", ["", f"?{ANY}", "?consistency=within&max_age_ms=60000"])
@@ -170,12 +163,12 @@ def test_nothing_kept_outlives_an_event_that_the_database_has_lost(secret: Path)
     ids=["pause", "blacklist", "whitelist", "reset"],
 )
 def test_nothing_kept_outlives_an_order_that_all_shards_obey(
-    secret: Path, order: AnyRecord, query: str
+    workers_secret: Path, order: AnyRecord, query: str
 ) -> None:
     database = EmptyDatabase(log())
 
     with ExitStack() as running:
-        url, settings = running.enter_context(owner(secret))
+        url, settings = running.enter_context(owner(workers_secret))
         shards = beside_owner(url)
         [own] = filter(None, shards.shards)
 
@@ -190,9 +183,9 @@ def test_nothing_kept_outlives_an_order_that_all_shards_obey(
         ask(shards, asking, database=database, settings=settings)
 
 
-def test_who_has_no_shard_sees_no_order_and_keeps_nothing(secret: Path) -> None:
+def test_who_has_no_shard_sees_no_order_and_keeps_nothing(workers_secret: Path) -> None:
     with ExitStack() as running:
-        url, settings = running.enter_context(owner(secret))
+        url, settings = running.enter_context(owner(workers_secret))
         shards = beside_owner(url)
         shards.shards = [None, None]
 
@@ -212,7 +205,7 @@ def test_who_has_no_shard_sees_no_order_and_keeps_nothing(secret: Path) -> None:
     ],
 )
 def test_other_answers_are_not_kept(
-    secret: Path, query: str, headers: dict[str, str], *, has_secret: bool
+    workers_secret: Path, query: str, headers: dict[str, str], *, has_secret: bool
 ) -> None:
     database = EmptyDatabase(log())
 
@@ -223,4 +216,4 @@ def test_other_answers_are_not_kept(
         again = await client.get(TABLE + query, headers=headers)
         assert grounds(again) == ("database", "not_owned")
 
-    ask_beside_owner(secret if has_secret else None, asking, database)
+    ask_beside_owner(workers_secret if has_secret else None, asking, database)

@@ -176,17 +176,10 @@ async def test_the_metastore_is_asked_by_a_read_on_the_users_connection() -> Non
         assert await says(other, "get_table") == "m:get_table"
 
 
-@pytest.fixture
-def secret(tmp_path: Path) -> Path:
-    path = tmp_path / "secret"
-    path.write_text("5" * 64)
-    return path
-
-
 @pytest.mark.parametrize("has_secret", [True, False])
 @pytest.mark.parametrize("targets", [(TABLE,), None])
 async def test_what_another_worker_answers_is_guarded_too(
-    secret: Path, has_secret: bool, targets: Any
+    workers_secret: Path, has_secret: bool, targets: Any
 ) -> None:
     allowed = Allowed()
     allowed.users["ann"] = {Area("hive", "sales", "orders")}
@@ -196,7 +189,7 @@ async def test_what_another_worker_answers_is_guarded_too(
         return tuple(address)
 
     def more() -> dict[str, Any]:
-        partners = Partners(SecretFile(secret) if has_secret else None)
+        partners = Partners(SecretFile(workers_secret) if has_secret else None)
         return {"partners": partners, "guard": Guard((), allowed), "host": HOST}
 
     def not_ours(_: Call) -> Relay:

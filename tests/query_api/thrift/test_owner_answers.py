@@ -28,13 +28,6 @@ OTHER = table_name(None, "sales", "other")
 REACHED = Position(0, 4)
 
 
-@pytest.fixture
-def secret(tmp_path: Path) -> Path:
-    path = tmp_path / "secret"
-    path.write_text("5" * 64)
-    return path
-
-
 def log_of(*tables: Any) -> LatestLog:
     """The log from event 4 on, with an event for each of these tables."""
     rows = [(event, RowEffects(tables=(table,))) for event, table in enumerate(tables, 5)]
@@ -92,8 +85,8 @@ async def ask(worker: Running, times: int) -> None:
 
 
 @pytest.mark.parametrize("log_age_ms", [0, 100])
-async def test_the_owner_is_asked_once(secret: Path, log_age_ms: int) -> None:
-    async with two(secret, log_age_ms) as (here, owner):
+async def test_the_owner_is_asked_once(workers_secret: Path, log_age_ms: int) -> None:
+    async with two(workers_secret, log_age_ms) as (here, owner):
         await ask(here, 5)
         assert len(owner.methods.calls) == 1
         here.database.log = log_of(OTHER)
@@ -104,16 +97,16 @@ async def test_the_owner_is_asked_once(secret: Path, log_age_ms: int) -> None:
         )
 
 
-async def test_an_event_that_touches_it_asks_the_owner_again(secret: Path) -> None:
-    async with two(secret, 0) as (here, owner):
+async def test_an_event_that_touches_it_asks_the_owner_again(workers_secret: Path) -> None:
+    async with two(workers_secret, 0) as (here, owner):
         await ask(here, 2)
         here.database.log = log_of(OTHER, ORDERS)
         await ask(here, 2)
         assert len(owner.methods.calls) == 3, "the owner still tells of a state before the event"
 
 
-async def test_a_log_that_can_not_be_read_asks_the_owner_again(secret: Path) -> None:
-    async with two(secret, 0) as (here, owner):
+async def test_a_log_that_can_not_be_read_asks_the_owner_again(workers_secret: Path) -> None:
+    async with two(workers_secret, 0) as (here, owner):
         await ask(here, 2)
         here.database.log = None
         await ask(here, 2)
@@ -121,16 +114,16 @@ async def test_a_log_that_can_not_be_read_asks_the_owner_again(secret: Path) -> 
 
 
 async def test_who_takes_any_state_does_not_wait_for_the_database(
-    secret: Path, monkeypatch: pytest.MonkeyPatch
+    workers_secret: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(EmptyDatabase, "after_now", never)
-    async with two(secret, ANY_AGE_MS) as (here, owner):
+    async with two(workers_secret, ANY_AGE_MS) as (here, owner):
         await ask(here, 4)
         assert len(owner.methods.calls) == 4
 
 
-async def test_what_needs_a_list_is_not_kept(secret: Path) -> None:
-    async with two(secret, None) as (here, owner):
+async def test_what_needs_a_list_is_not_kept(workers_secret: Path) -> None:
+    async with two(workers_secret, None) as (here, owner):
         await ask(here, 3)
         assert len(owner.methods.calls) == 3
 
@@ -141,15 +134,15 @@ async def test_what_nobody_proved_is_not_kept() -> None:
         assert len(owner.methods.calls) == 3
 
 
-async def test_what_late_events_may_call_otherwise_is_not_kept(secret: Path) -> None:
-    async with two(secret, 0) as (here, owner):
+async def test_what_late_events_may_call_otherwise_is_not_kept(workers_secret: Path) -> None:
+    async with two(workers_secret, 0) as (here, owner):
         owner.database.history.former_names.note(ORDERS, (OTHER,), 0)
         await ask(here, 3)
         assert len(owner.methods.calls) == 3
 
 
-async def test_it_goes_when_the_shard_comes_here(secret: Path) -> None:
-    async with two(secret, 0) as (here, owner):
+async def test_it_goes_when_the_shard_comes_here(workers_secret: Path) -> None:
+    async with two(workers_secret, 0) as (here, owner):
         await ask(here, 2)
         here.source.shards[1] = here.source.shards[0]
         await ask(here, 2)

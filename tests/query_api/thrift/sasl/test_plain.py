@@ -263,11 +263,9 @@ async def test_the_log_and_differences_name_who_has_logged_in(place: Place, log:
 
 
 async def test_workers_still_ask_each_other_by_their_own_proof(
-    place: Place, tmp_path: Path
+    place: Place, workers_secret: Path
 ) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("s" * 64)
-    more = {"partners": Partners(SecretFile(secret))}
+    more = {"partners": Partners(SecretFile(workers_secret))}
     async with serving(settings=place.settings(), more=more) as here:
         client = await place.connect(here)
         reply = await client.call("metatide.forward")
