@@ -5,8 +5,6 @@ python -m benchmarks.audit [--tables N] [--partitions N]
 
 import argparse
 import asyncio
-import json
-import resource
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -14,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.prewarm import LAYOUTS, bare, filled, run_elsewhere
+from benchmarks.report import print_line
 from metatide.demo.options import Size
 from query_api.audit import Audited, Auditor, totals
 from query_api.audit.scopes import known_scopes
@@ -40,22 +39,22 @@ def main() -> None:
         url = stack.enter_context(postgres.server()).new_database()
         size = Size(arguments.tables, arguments.partitions, LAYOUTS)
         run_elsewhere(partial(filled, url, size))
-        began, cpu = time.perf_counter(), cpu_s()
+        began, cpu_s = time.perf_counter(), time.process_time()
         rows = bare(url)
-        report("select the same rows", began, cpu, rows=rows)
+        show_rates("select the same rows", began, cpu_s, rows=rows)
         cache = Cache(url, stores(stack.enter_context(open_folder()), stack))
         stack.callback(cache.close)
         cache.load()
         views = Views(cache.source)
         scopes = [*known_scopes(views)]
-        began, cpu = time.perf_counter(), cpu_s()
+        began, cpu_s = time.perf_counter(), time.process_time()
         audits = asyncio.run(audited(url, views, scopes))
         together = totals(audits)
         assert not together.objects.wrong
-        report(
+        show_rates(
             "audit",
             began,
-            cpu,
+            cpu_s,
             tables_and_lists=together.scopes.seen,
             objects=together.objects.seen,
             nines=together.objects.nines or 0,
@@ -90,18 +89,12 @@ async def audited(url: str, views: Views, scopes: Sequence[Scope]) -> list[Audit
         await primary.close()
 
 
-def cpu_s() -> float:
-    """The processor time of this process, without the database's."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def report(name: str, began: float, cpu: float, **counts: float) -> None:
-    """Prints the counts, and their rates per second."""
-    seconds = time.perf_counter() - began
+def show_rates(name: str, began: float, cpu_began_s: float, **counts: float) -> None:
+    """Prints the counts, their rates per second, and the processor time without the database's."""
+    seconds, used_s = time.perf_counter() - began, time.process_time() - cpu_began_s
     rates = {f"{what}/s": round(count / seconds) for what, count in counts.items() if count > 100}
-    times = {"seconds": round(seconds, 2), "cpu_seconds": round(cpu_s() - cpu, 2)}
-    print(json.dumps({"benchmark": name, **counts, **rates, **times}), flush=True)
+    times = {"seconds": round(seconds, 2), "cpu_seconds": round(used_s, 2)}
+    print_line(benchmark=name, **counts, **rates, **times)
 
 
 if __name__ == "__main__":

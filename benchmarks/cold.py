@@ -7,8 +7,6 @@ python -m benchmarks.cold [--delays MS …] [--tables COUNT]
 """
 
 import argparse
-import json
-import os
 import tempfile
 import time
 from functools import partial
@@ -22,9 +20,9 @@ import psycopg
 import sqlalchemy as sa
 
 from benchmarks.delay import delayed_database
-from benchmarks.live import connector, percentile
-from benchmarks.load import cpu_s
+from benchmarks.live import connector
 from benchmarks.prewarm import LAYOUTS, filled, run_elsewhere, table_names
+from benchmarks.report import cpu_s, load_average, percentile, print_line
 from metatide.demo.options import Size
 from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK
@@ -53,7 +51,7 @@ def main() -> None:
         run_elsewhere(partial(filled, url.render_as_string(hide_password=False), SIZE))
         for delay_ms in arguments.delays:
             with delayed_database(url, delay_ms) as way:
-                print(json.dumps(measured(servers, url, way, delay_ms, arguments.tables)))
+                print_line(**measured(servers, url, way, delay_ms, arguments.tables))
 
 
 def measured(
@@ -88,7 +86,7 @@ def measured(
         "bare_login_p50_ms": percentile(bare_ms, 0.5),
         "bare_login_p99_ms": percentile(bare_ms, 0.99),
         "tables": tables,
-        "load_average": round(os.getloadavg()[0], 1),
+        "load_average": load_average(),
     }
 
 

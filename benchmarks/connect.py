@@ -18,10 +18,12 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, Final
 
+import psutil
 import psycopg
 from confluent_kafka import TopicPartition
 from sqlalchemy import URL
 
+from benchmarks.report import cpu_s, print_line
 from connectors import topic_admin as events
 from connectors.publish import headers, tails
 from connectors.publish.producer import make_producer
@@ -60,14 +62,14 @@ def main() -> None:
         with running(postgres, folder / "log"), running(kafka, folder / "log"):
             mix = database(postgres, "mix")
             fill_mix(mix)
-            report("mix", mix, kafka, folder)
+            show_throughput("mix", mix, kafka, folder)
             transactions = database(postgres, "transactions")
             fill_transactions(transactions)
-            report("transactions", transactions, kafka, folder)
+            show_throughput("transactions", transactions, kafka, folder)
             latency(database(postgres, "latency"), kafka, folder)
 
 
-def report(name: str, url: URL, kafka: Kafka, folder: Path) -> None:
+def show_throughput(name: str, url: URL, kafka: Kafka, folder: Path) -> None:
     """Prints the throughput over a filled log: the median of several runs."""
     rates, core_rates = [], []
     for number in range(REPEATS):
@@ -90,11 +92,11 @@ def throughput(url: URL, topic: Topic, folder: Path) -> tuple[float, float]:
     last = last_event(url)
     with connector(url, topic, folder) as process:
         until(lambda: lowest(topic) > 0)
-        begin, used_before_s = time.monotonic(), processor_s(process.pid)
+        begin, used_before_s = time.monotonic(), cpu_s(psutil.Process(process.pid))
         first = lowest(topic)
         until(lambda: lowest(topic) >= last)
         elapsed_s = time.monotonic() - begin
-        used_s = processor_s(process.pid) - used_before_s
+        used_s = cpu_s(psutil.Process(process.pid)) - used_before_s
     return (last - first) / elapsed_s, (last - first) / used_s
 
 
@@ -240,12 +242,6 @@ def connector(url: URL, topic: Topic, folder: Path) -> Iterator[subprocess.Popen
         process.wait()
 
 
-def processor_s(pid: int) -> float:
-    """The processor time that a process has used so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def database(postgres: Postgres, name: str) -> URL:
     with connect(postgres.url("postgres")) as connection:
         connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
@@ -326,8 +322,7 @@ def until(what: Callable[[], bool]) -> None:
 
 def show(name: str, **figures: float) -> None:
     memory_mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
-    line = {"name": name, **figures, "connector_mib_max": memory_mib, "load": os.getloadavg()[0]}
-    print(json.dumps(line), flush=True)
+    print_line(name=name, **figures, connector_mib_max=memory_mib, load=os.getloadavg()[0])
 
 
 if __name__ == "__main__":

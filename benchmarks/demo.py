@@ -5,7 +5,6 @@ sequence, insert one row of the log with a message of the same length, advance t
 commit.
 """
 
-import json
 import threading
 import time
 from statistics import median
@@ -14,6 +13,7 @@ from typing import Any, Final
 import psycopg
 from sqlalchemy import URL, func, select
 
+from benchmarks.report import print_line
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store
@@ -35,7 +35,7 @@ def main() -> None:
             measured = [measure(postgres, number) for number in range(REPEATS)]
     for figure in measured[0]:
         middle = median(each[figure] for each in measured)
-        print(json.dumps({"name": figure, "value": round(middle, 1), "repeats": REPEATS}))
+        print_line(name=figure, value=round(middle, 1), repeats=REPEATS)
 
 
 def measure(postgres: Postgres, number: int) -> dict[str, float]:

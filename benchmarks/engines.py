@@ -12,7 +12,6 @@ python -m benchmarks.engines [--delays 0 20] [--seconds 40] [--runs 15]
 """
 
 import argparse
-import json
 import os
 import re
 import subprocess
@@ -32,6 +31,7 @@ import sqlalchemy as sa
 
 from benchmarks.delay import DelayedPort
 from benchmarks.live import connector
+from benchmarks.report import load_average, print_line
 from metatide.stack.machine import LOOPBACK, free_port
 from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import Ports
@@ -299,9 +299,7 @@ def main() -> None:
 
                     for question in Questions(session, pool):
                         figures = measure(question, ways, options.seconds, options.runs)
-                        load = round(os.getloadavg()[0], 1)
-                        line = {"delay_ms": delay_ms, **figures, "load_average": load}
-                        print(json.dumps(line), flush=True)
+                        print_line(delay_ms=delay_ms, **figures, load_average=load_average())
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ python -m benchmarks.fallback [--delays MS …] [--seconds S]
 
 import argparse
 import asyncio
-import json
-import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -18,8 +16,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from benchmarks.delay import delayed_database
-from benchmarks.live import percentile
 from benchmarks.prewarm import LAYOUTS, filled, run_elsewhere, table_names
+from benchmarks.report import load_average, percentile, print_line
 from hive.names import DatabaseName, TableName
 from metatide.demo.options import Size
 from metatide.stack.database import make_engine
@@ -68,18 +66,17 @@ def _measure(delay_ms: float, url: sa.URL, reads: Reads, seconds: float) -> None
     bare_ms = _bare_ms(text, seconds)
     for name, draw in reads.items():
         took_ms, cpu_ms = asyncio.run(_answers(text, draw, seconds))
-        line = {
-            "delay_ms": delay_ms,
-            "read": name,
-            "p50_ms": percentile(took_ms, 0.5),
-            "p99_ms": percentile(took_ms, 0.99),
-            "cpu_ms": round(cpu_ms, 3),
-            "bare_statement_p50_ms": percentile(bare_ms, 0.5),
-            "bare_statement_p99_ms": percentile(bare_ms, 0.99),
-            "reads": len(took_ms),
-            "load_average": round(os.getloadavg()[0], 1),
-        }
-        print(json.dumps(line), flush=True)
+        print_line(
+            delay_ms=delay_ms,
+            read=name,
+            p50_ms=percentile(took_ms, 0.5),
+            p99_ms=percentile(took_ms, 0.99),
+            cpu_ms=round(cpu_ms, 3),
+            bare_statement_p50_ms=percentile(bare_ms, 0.5),
+            bare_statement_p99_ms=percentile(bare_ms, 0.99),
+            reads=len(took_ms),
+            load_average=load_average(),
+        )
 
 
 def _bare_ms(url: str, seconds: float) -> list[float]:

@@ -6,7 +6,6 @@ its processor time, `first_ms` its time while nothing is remembered of the value
 of the read that looks at them all, and `spans` the number of ranges that it seeks to.
 """
 
-import json
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from statistics import median
 from time import perf_counter, process_time
 from typing import Final
 
+from benchmarks.report import report
 from hive.filters.partition_filter import by_filter
 from hive.filters.semantics import PartitionKey
 from hive.names import TableName
@@ -245,10 +245,6 @@ def read() -> None:
             "us",
             split_us=round(seconds(lambda: text.split()) * 1e6, 1),  # noqa: B023
         )
-
-
-def report(name: str, value: float, unit: str, **beside: float) -> None:
-    print(json.dumps({"name": name, "value": value, "unit": unit, **beside}), flush=True)
 
 
 def main() -> None:

@@ -4,7 +4,6 @@ The mix is 70% additions and alterations of partitions, 10% alterations of table
 transaction events. The baseline decodes the same records and puts their bytes into RocksDB.
 """
 
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Final
 
 from rocksdict import Options, Rdict, WriteBatch
 
+from benchmarks.report import report
 from benchmarks.store import IDENTITY, partition, table_name, values_of
 from hive.names import TableName
 from hive.thrift.binary import encode as encode_thrift
@@ -151,14 +151,13 @@ def main() -> None:
     records = list(Workload(seed=1).records(RECORDS))
     folded = median(len(records) / fold_seconds(records) for _ in range(REPEATS))
     raw = median(len(records) / baseline_seconds(records) for _ in range(REPEATS))
-    line = {
-        "name": "fold_from_bytes_to_rocksdb",
-        "value": round(folded),
-        "unit": "records/s",
-        "decode_and_put_raw": round(raw),
-        "bytes_a_record": round(sum(map(len, records)) / len(records)),
-    }
-    print(json.dumps(line), flush=True)
+    report(
+        "fold_from_bytes_to_rocksdb",
+        round(folded),
+        "records/s",
+        decode_and_put_raw=round(raw),
+        bytes_a_record=round(sum(map(len, records)) / len(records)),
+    )
 
 
 if __name__ == "__main__":

@@ -12,9 +12,7 @@ of other tables. The shard folds up to the current event every 50 ms.
 """
 
 import asyncio
-import json
 import multiprocessing
-import os
 import socket
 import subprocess
 import sys
@@ -32,8 +30,9 @@ import sqlalchemy as sa
 import uvloop
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from benchmarks.load import Load, connect, cpu_s, measure, receive
+from benchmarks.load import Load, connect, measure, receive
 from benchmarks.random_keys import KINDS
+from benchmarks.report import cpu_s, show
 from hive.errors import UnansweredError
 from hive.names import table_name
 from hive.schema import Version, create, metadata
@@ -283,11 +282,6 @@ def etag(port: int, path: str) -> str:
     return next(line[6:].decode() for line in head.split(b"\r\n") if line.startswith(b"etag: "))
 
 
-def show(name: str, clients: int, figures: dict[str, Any], **more: Any) -> None:
-    line = {"name": name, "clients": clients, **figures, **more}
-    print(json.dumps({**line, "load_average": round(os.getloadavg()[0], 1)}), flush=True)
-
-
 def measure_any() -> None:
     port, table = free_port(), f"{PATH}?{ANY}"
     with server(port) as running:
@@ -304,12 +298,14 @@ def measure_any() -> None:
             ("1,000 of 100,000 partitions by filter, kept", f"{FILTERED}'d0099'", 1, ""),
         ):
             figures = measured(running, port, path, clients, headers)
-            show(name, clients, figures, empty_handler=measured(running, port, "/empty", clients))
+            empty = measured(running, port, "/empty", clients)
+            show(name, clients=clients, **figures, empty_handler=empty)
         for keys in KINDS:
             drawn = Load(port, ONE, CLIENTS, SECONDS, "", keys, CHUNK, LARGE_PARTITIONS)
             figures = measure(drawn, running)
             empty = measured(running, port, "/empty", CLIENTS)
-            show(f"one of 100,000 partitions, {keys}", CLIENTS, figures, empty_handler=empty)
+            what = f"one of 100,000 partitions, {keys}"
+            show(what, clients=CLIENTS, **figures, empty_handler=empty)
         show_once(running, port, "10,000 partition names", f"{NAMES}&limit=1{{:04d}}")
         show_once(running, port, "1,000 of 100,000 partitions by filter", f"{FILTERED}'d{{:04d}}'")
 
@@ -329,7 +325,8 @@ def show_once(server: psutil.Process, port: int, name: str, path: str) -> None:
             "max_ms": round(took[-1], 1),
             "cpu_ms": round(1000 * (cpu_s(server) - before) / ONCE, 1),
         }
-    show(f"{name}, asked for the first time", 1, rates[name], empty_handler=rates["empty_handler"])
+    what, empty = f"{name}, asked for the first time", rates["empty_handler"]
+    show(what, clients=1, **rates[name], empty_handler=empty)
 
 
 def write_events(url: str, stop: threading.Event | ProcessEvent) -> None:
@@ -392,7 +389,8 @@ def show_current(server: psutil.Process, port: int, consistency: str, happens: s
     statements = (int(get(port, "/reads")[1]) - before) / (perf_counter() - began)
     empty = measured(server, port, "/empty", LATEST_CLIENTS)
     name = f"{consistency}, {happens}"
-    show(name, LATEST_CLIENTS, figures, statements_per_s=round(statements), empty_handler=empty)
+    beside = {"statements_per_s": round(statements), "empty_handler": empty}
+    show(name, clients=LATEST_CLIENTS, **figures, **beside)
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ busy. The worker has a core to itself; broker, database, connector, writers and 
 others.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -19,13 +18,14 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import httpx
 import psutil
 from sqlalchemy import make_url
 
-from benchmarks.live import connector, percentile
+from benchmarks.live import connector
+from benchmarks.report import percentile, show
 from hive.names import TableName, table_name
 from metatide.demo import tables
 from metatide.demo.actor import Actor
@@ -132,11 +132,6 @@ def figures(values_s: list[float]) -> dict[str, float]:
     return {"p50_ms": percentile(values_ms, 0.5), "p99_ms": percentile(values_ms, 0.99)}
 
 
-def show(name: str, values_s: list[float], **more: Any) -> None:
-    line = {"name": name, **figures(values_s), **more}
-    print(json.dumps({**line, "load_average": round(os.getloadavg()[0], 1)}), flush=True)
-
-
 def give_a_core(worker: WorkerProcess) -> None:
     assert worker.process is not None
     for thread in psutil.Process(worker.process.pid).threads():
@@ -188,10 +183,10 @@ def measure(store: Store, port: int, url: str) -> None:
             changing.latest()
             changing.await_cache()
             time.sleep(PAUSE_S)
-    show("committed to served over HTTP", served_s, events_per_s=EVENTS_PER_S)
+    show("committed to served over HTTP", **figures(served_s), events_per_s=EVENTS_PER_S)
     show(
         "latest of a table just changed",
-        latest_s,
+        **figures(latest_s),
         database=figures(read_s),
         answered=sources,
     )

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -25,6 +25,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from sqlalchemy import URL, make_url
 
 from benchmarks.fold import Workload
+from benchmarks.report import percentile, report
 from hive.names import TableName
 from metatide.demo.store import Store
 from metatide.stack.postgres import connect
@@ -53,17 +54,6 @@ class Rate(NamedTuple):
     records_per_s: float
     cpu_s_per_10000: float
     loop_waits_ms_max: float
-
-
-def report(name: str, value: float, unit: str, **more: object) -> None:
-    line = {
-        "name": name,
-        "value": round(value, 3),
-        "unit": unit,
-        **more,
-        "load": os.getloadavg()[0],
-    }
-    print(json.dumps(line), flush=True)
 
 
 async def until(what: Callable[[], bool]) -> float:
@@ -304,10 +294,6 @@ def connector(
         process.wait()
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    return round(sorted(values)[int(len(values) * share)], 2)
-
-
 def show_rates(servers: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         ours = asyncio.run(live(servers, Path(folder)))
@@ -315,12 +301,13 @@ def show_rates(servers: str) -> None:
         bare = asyncio.run(counted(servers, Path(folder)))
     report(
         "live_path",
-        ours.records_per_s,
+        round(ours.records_per_s, 3),
         "records/s",
         cpu_s_per_10000=round(ours.cpu_s_per_10000, 3),
         loop_waits_ms_max=round(ours.loop_waits_ms_max, 1),
         faust_counts=round(bare.records_per_s),
         faust_cpu_s_per_10000=round(bare.cpu_s_per_10000, 3),
+        load=os.getloadavg()[0],
     )
 
 
@@ -336,6 +323,7 @@ def show_latencies(servers: str) -> None:
         events_per_s=EVENTS_PER_S,
         consumed_p50=percentile(bare, 0.5),
         consumed_p99=percentile(bare, 0.99),
+        load=os.getloadavg()[0],
     )
     with postgres.server() as server, tempfile.TemporaryDirectory() as folder:
         url = make_url(server.new_database())
@@ -349,6 +337,7 @@ def show_latencies(servers: str) -> None:
         events_per_s=EVENTS_PER_S,
         commit_p50=percentile(commits, 0.5),
         commit_p99=percentile(commits, 0.99),
+        load=os.getloadavg()[0],
     )
 
 

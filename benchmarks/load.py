@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import psutil
 
 from benchmarks.random_keys import drawing
+from benchmarks.report import cpu_s
 
 _RECEIVED_MAX: Final = 1 << 20
 _PATIENCE_S: Final = 30
@@ -67,12 +68,6 @@ def measure(load: Load, server: psutil.Process) -> dict[str, Any]:
 def command(load: Load) -> list[str]:
     """The command of a process that makes the load and prints its figures as JSON."""
     return [sys.executable, "-m", "benchmarks.load", *map(str, load)]
-
-
-def cpu_s(process: psutil.Process) -> float:
-    """The processor time that the process has used."""
-    times = process.cpu_times()
-    return float(times.user + times.system)
 
 
 def connect(port: int) -> socket.socket:

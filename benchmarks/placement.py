@@ -7,7 +7,6 @@ the first table alone has: no number of workers divides it. `route_us` is what r
 table, beside a hash in C; `assign_ms` is what the group's leader takes for all shards.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from time import perf_counter
@@ -17,6 +16,7 @@ from zlib import crc32
 from faust.assignor.client_assignment import CopartitionedAssignment
 from faust.assignor.copartitioned_assignor import CopartitionedAssignor
 
+from benchmarks.report import print_line
 from hive.names import TableName
 from state.records.routing import table_shard
 
@@ -105,7 +105,7 @@ def main() -> None:
     loads = [zipf(f"zipf {exponent}", exponent, seed) for seed, exponent in enumerate(EXPONENTS)]
     loads.append(Load("equal", [1 / TABLES] * TABLES))
     for line in deployments(loads, tables):
-        print(json.dumps(line), flush=True)
+        print_line(**line)
 
 
 if __name__ == "__main__":

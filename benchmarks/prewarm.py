@@ -5,7 +5,6 @@ python -m benchmarks.prewarm [--tables N] [--partitions N] [--threads N]
 """
 
 import argparse
-import json
 import multiprocessing
 import re
 import resource
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from benchmarks.report import print_line
 from connectors import topic_admin
 from connectors.loads.loader import WORKERS, Loader
 from metatide.demo.options import Size
@@ -66,8 +66,7 @@ def main() -> None:
             figures["record_bytes"] = sent or 0
         theirs = cached_store_s(url)
         ratio = round(theirs / figures["seconds"], 2)
-        line = {"benchmark": "CachedStore", "seconds": round(theirs, 2), "times_prewarm": ratio}
-        print(json.dumps(line), flush=True)
+        print_line(benchmark="CachedStore", seconds=round(theirs, 2), times_prewarm=ratio)
 
 
 def run_elsewhere(fill: Callable[[], None]) -> None:
@@ -160,7 +159,7 @@ def measured(what: str) -> Iterator[dict[str, float]]:
     figures["seconds"] = round(time.perf_counter() - began, 2)
     figures["cpu_seconds"] = round(time.process_time() - used, 2)
     figures["rss_mib_max"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(json.dumps({"benchmark": what, **figures}), flush=True)
+    print_line(benchmark=what, **figures)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 The records are those of `benchmarks.fold`. The baseline consumes and counts them.
 """
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from random import Random
 from typing import Final
 
 from benchmarks.fold import Workload
+from benchmarks.report import report
 from benchmarks.store import partition, table_name, values_of
 from hive.thrift.binary import encode as encode_thrift
 from hive.thrift.structs import PARTITION, TABLE
@@ -30,10 +30,6 @@ RECORDS: Final = 200_000
 PARTITIONS: Final = 100_000
 REPEATS: Final = 3
 BUDGET: Final = MemoryBudget(128 * 1024 * 1024)
-
-
-def report(name: str, value: float, unit: str, **more: object) -> None:
-    print(json.dumps({"name": name, "value": round(value, 2), "unit": unit, **more}), flush=True)
 
 
 def fill(servers: str, values: Iterator[bytes]) -> Topic:
@@ -96,7 +92,7 @@ def main() -> None:
                 clock.append(RECORDS / single_s[1])
         report(
             "replay_a_core",
-            sorted(cpu)[REPEATS // 2],
+            round(sorted(cpu)[REPEATS // 2], 2),
             "records/s",
             by_the_clock=round(sorted(clock)[REPEATS // 2]),
             consume_only=round(RECORDS / consume_seconds(topic)),
@@ -104,7 +100,8 @@ def main() -> None:
         topic = fill(servers, partitions(PARTITIONS))
         with tempfile.TemporaryDirectory() as folder:
             seconds = process_seconds(topic, Path(folder))
-        report("rebuild_100000_partitions", seconds, "s", consume_only=consume_seconds(topic))
+        consume_s = consume_seconds(topic)
+        report("rebuild_100000_partitions", round(seconds, 2), "s", consume_only=consume_s)
 
 
 if __name__ == "__main__":

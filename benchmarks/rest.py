@@ -7,7 +7,6 @@ sequence as often, and themselves, beside that bare reader and a bare consumer o
 """
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import psutil
 import psycopg
@@ -24,6 +23,7 @@ from sqlalchemy import URL, make_url
 
 from benchmarks.http_fresh import figures
 from benchmarks.live import connector
+from benchmarks.report import cpu_s, show
 from connectors.settings import Pace as ConnectorPace
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
@@ -59,11 +59,6 @@ async def main(servers: str, topic: str) -> None:
 asyncio.run(main(*sys.argv[1:]))
 """
 SEQUENCE: Final = 'SELECT "NEXT_EVENT_ID" FROM "NOTIFICATION_SEQUENCE"'
-
-
-def show(name: str, **more: Any) -> None:
-    line = {"name": name, **more, "load_average": round(os.getloadavg()[0], 1)}
-    print(json.dumps(line), flush=True)
 
 
 def write(url: str) -> int:
@@ -128,10 +123,10 @@ def share(
         server = psutil.Process(int(str(own))).parent()
         assert server is not None
         watched = list(map(psutil.Process, pids_of))
-        before, began = [server_s(server), *map(processor_s, watched)], time.perf_counter()
+        before, began = [server_s(server), *map(cpu_s, watched)], time.perf_counter()
         go_on(seconds)
         passed = time.perf_counter() - began
-        after = [server_s(server), *map(processor_s, watched)]
+        after = [server_s(server), *map(cpu_s, watched)]
     database, *processes = [(now - used) / passed for now, used in zip(after, before, strict=True)]
     return Rest(database, int(str(sessions_count)), processes)
 
@@ -139,16 +134,11 @@ def share(
 def server_s(server: psutil.Process) -> float:
     """The processor time of a server and its children, those that have ended included."""
     times = server.cpu_times()
-    total = processor_s(server) + float(times.children_user + times.children_system)
+    total = cpu_s(server) + float(times.children_user + times.children_system)
     for child in server.children():
         with suppress(psutil.NoSuchProcess):
-            total += processor_s(child)
+            total += cpu_s(child)
     return total
-
-
-def processor_s(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
 
 
 def bare_share(url: URL) -> Rest:

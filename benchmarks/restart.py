@@ -5,7 +5,6 @@ a process that imports Faust, and one whose Faust app gets the same partitions b
 Bytecode is kept, as in an installed Metatide: the first start, which isn't measured, writes it.
 """
 
-import json
 import os
 import shutil
 import signal
@@ -23,8 +22,8 @@ from typing import Final, NamedTuple
 import httpx
 import psutil
 
-from benchmarks.load import cpu_s
 from benchmarks.replay import partitions
+from benchmarks.report import cpu_s, report
 from metatide.demo.store import Store
 from metatide.stack.machine import LOOPBACK
 from state.topic import Topic
@@ -72,17 +71,16 @@ class Start(NamedTuple):
     """The processor time of the started process alone."""
 
 
-def report(name: str, starts: Sequence[Start], **more: object) -> None:
-    line = {
-        "name": name,
-        "value": round(median(one.seconds for one in starts), 2),
-        "unit": "s",
-        "max": round(max(one.seconds for one in starts), 2),
-        "cpu_s": round(median(one.cpu_s for one in starts), 2),
-        **more,
-        "load": os.getloadavg()[0],
-    }
-    print(json.dumps(line), flush=True)
+def show_starts(name: str, starts: Sequence[Start], **beside: object) -> None:
+    report(
+        name,
+        round(median(one.seconds for one in starts), 2),
+        "s",
+        max=round(max(one.seconds for one in starts), 2),
+        cpu_s=round(median(one.cpu_s for one in starts), 2),
+        **beside,
+        load=os.getloadavg()[0],
+    )
 
 
 def fill(servers: str, shards: int) -> Topic:
@@ -169,7 +167,7 @@ def main() -> None:
             ("rebuild_100000_partitions", lambda: rebuilt(worker)),
         ]
         for name, task in tasks:
-            report(name, task(), **baseline)
+            show_starts(name, task(), **baseline)
 
 
 if __name__ == "__main__":

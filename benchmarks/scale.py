@@ -11,7 +11,6 @@ python -m benchmarks.scale [--workers 1 2 4] [--seconds 5]
 
 import argparse
 import json
-import os
 import secrets
 import subprocess
 import uuid
@@ -24,8 +23,9 @@ import psutil
 
 from benchmarks.empty_log import make_empty_log
 from benchmarks.http import actions
-from benchmarks.load import Load, command, cpu_s
+from benchmarks.load import Load, command
 from benchmarks.random_keys import KINDS
+from benchmarks.report import cpu_s, show
 from hive.names import table_name
 from state.records import Change, encode
 from state.records.routing import table_shard
@@ -136,9 +136,7 @@ def main() -> None:
                     figures = measured(members, path, keys, arguments.seconds)
                     alone.setdefault(name, figures["per_s"])
                     growth = round(figures["per_s"] / alone[name], 2)
-                    load = round(os.getloadavg()[0], 1)
-                    line = {"name": name, "workers": count, **figures, "growth": growth}
-                    print(json.dumps({**line, "load_average": load}), flush=True)
+                    show(name, workers=count, **figures, growth=growth)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ python -m benchmarks.spark_prewarm [--tables N] [--partitions N] [--one-table] [
 """
 
 import argparse
-import json
 import os
 import tempfile
 import threading
@@ -19,6 +18,7 @@ from typing import Any
 import psutil
 
 from benchmarks.prewarm import LAYOUTS, PARTITIONS, TABLES, filled, prewarm, run_elsewhere
+from benchmarks.report import load_average, print_line
 from connectors import topic_admin
 from connectors.loads.batch import find_database
 from connectors.loads.plan import everything
@@ -77,7 +77,7 @@ def spark_prewarm(url: str, broker: str, folder: Path, cores: int) -> None:
     began = time.perf_counter()
     with session(config, "benchmark") as spark, workers(worker):
         worker.until_ready()
-        report("session", {"seconds": round(time.perf_counter() - began, 2)})
+        print_line(benchmark="session", seconds=round(time.perf_counter() - began, 2))
         progress = on_spark.Progress(spark.sparkContext)
         reach = Reach(make_engine, url, database.version, events, 0, progress.counts)
         with measured("prewarm, Spark, until served") as figures:
@@ -109,8 +109,7 @@ def measured(what: str) -> Iterator[dict[str, float]]:
     ended.set()
     thread.join()
     figures["rss_mib_max"] = most[0] // MIB
-    figures["load"] = round(os.getloadavg()[0], 1)
-    report(what, figures)
+    print_line(benchmark=what, **figures, load=load_average())
 
 
 def alive() -> list[tuple[Any, Any]]:
@@ -129,10 +128,6 @@ def alive() -> list[tuple[Any, Any]]:
 
 def cpu_seconds() -> float:
     return float(sum(times.user + times.system for times, _ in alive()))
-
-
-def report(what: str, figures: dict[str, float]) -> None:
-    print(json.dumps({"benchmark": what, **figures}), flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 from benchmarks.fold import Workload
-from benchmarks.spark_prewarm import measured, report
+from benchmarks.report import print_line
+from benchmarks.spark_prewarm import measured
 from metatide.config import Config
 from metatide.config.schema import Spark
 from metatide.spark.session import session
@@ -35,7 +36,7 @@ def main() -> None:
         consumed = consume_seconds(topic)
         seconds = [rebuild(topic, Path(folder), cores) for cores in (1, 2)]
         speedup = round(seconds[0] / seconds[1], 2)
-        report("rebuild", {"two_cores_to_one": speedup, "consume_only_s": consumed})
+        print_line(benchmark="rebuild", two_cores_to_one=speedup, consume_only_s=consumed)
 
 
 def consume_seconds(topic: Topic) -> float:

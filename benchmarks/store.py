@@ -4,7 +4,6 @@ Beside each figure is a raw baseline: the same work by plain calls of rocksdict,
 in the same run, or the size of the plain entries.
 """
 
-import json
 import shutil
 import tempfile
 from collections import deque
@@ -19,6 +18,7 @@ from typing import Any, Final
 import psutil
 from rocksdict import Options, Rdict, WriteBatch
 
+from benchmarks.report import report
 from hive.names import TableName
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION
@@ -37,11 +37,6 @@ REPEATS: Final = 5
 BUDGET: Final = MemoryBudget(128 * 1024 * 1024)
 IDENTITY: Final = Identity(format_version=1, topic_id="benchmark", partitions=1, shard=0)
 TYPES: Final = ("bigint", "string", "int", "double", "timestamp", "decimal(18,2)")
-
-
-def report(name: str, value: float, unit: str, baseline: str, baseline_value: float) -> None:
-    line = {"name": name, "value": value, "unit": unit, baseline: baseline_value}
-    print(json.dumps(line), flush=True)
 
 
 def table_name(number: int) -> TableName:
@@ -184,7 +179,7 @@ def read_tables(store: Store, names: list[bytes], raw: Rdict) -> None:
         ),
     }
     for name, rate in rates.items():
-        report(f"point reads of a table, {name}", rate, "1/s", "rocksdict_get", baseline)
+        report(f"point reads of a table, {name}", rate, "1/s", rocksdict_get=baseline)
 
 
 def partitions_of(view: View, table: int) -> Iterator[tuple[bytes, bytes]]:
@@ -206,7 +201,7 @@ def scan_partitions(store: Store, raw: Rdict) -> None:
         "with changes over them": a_second(count, lambda: exhaust(partitions_of(transaction, 0))),
     }
     for name, rate in rates.items():
-        report(f"entries in scans of 10,000, {name}", rate, "1/s", "rocksdict_items", baseline)
+        report(f"entries in scans of 10,000, {name}", rate, "1/s", rocksdict_items=baseline)
 
 
 def write_raw(path: Path, copied: list[tuple[bytes, bytes]]) -> float:
@@ -231,27 +226,24 @@ def main(directory: Path) -> None:
             "resident memory at most while loading",
             round(rss_bytes_max / 2**20),
             "MiB",
-            "before",
-            round(rss_bytes_before / 2**20),
+            before=round(rss_bytes_before / 2**20),
         )
         sample = list(islice(partitions(), 100_000))
         report(
             "partitions put and committed",
             round(PARTITIONS / seconds),
             "1/s",
-            "rocksdict_write_batch",
-            write_raw(directory / "written", sample),
+            rocksdict_write_batch=write_raw(directory / "written", sample),
         )
         loaded_bytes = sorted_bytes(directory / "shard")
         start = perf_counter()
         store.compact()
-        report("compaction", round(perf_counter() - start, 1), "s", "bytes_before", loaded_bytes)
+        report("compaction", round(perf_counter() - start, 1), "s", bytes_before=loaded_bytes)
         report(
             "disk a partition after compaction",
             round(sorted_bytes(directory / "shard") / PARTITIONS, 1),
             "bytes",
-            "key_and_entry",
-            round(raw_bytes / PARTITIONS, 1),
+            key_and_entry=round(raw_bytes / PARTITIONS, 1),
         )
         names = load_tables(store)
         store.flush()

@@ -12,8 +12,6 @@ Unlike calls per second, it doesn't depend on what else the machine does.
 
 import argparse
 import asyncio
-import json
-import os
 import socket
 import subprocess
 import sys
@@ -33,6 +31,7 @@ import uvloop
 
 from benchmarks import random_keys
 from benchmarks.http import NoDatabase, OneShard, follow, write_events
+from benchmarks.report import show
 from benchmarks.thrift_load import Server, measure
 from hive.names import TableName, table_name
 from hive.schema import Version, create, metadata
@@ -328,11 +327,6 @@ def prototype(where: Server, clients: int, size: int) -> dict[str, Any]:
     return measure(beside, PROTOTYPE, partial(nothing, size), clients)
 
 
-def show(name: str, clients: int, **figures: Any) -> None:
-    line = {"name": name, "clients": clients, **figures}
-    print(json.dumps({**line, "load_average": round(os.getloadavg()[0], 1)}), flush=True)
-
-
 def measure_any(real: Server | None, keys: str) -> None:
     upstream = "" if real is None else f"thrift://127.0.0.1:{real.port}"
     with server(upstream=upstream) as here:
@@ -344,7 +338,7 @@ def measure_any(real: Server | None, keys: str) -> None:
                 if real is not None:
                     theirs = measure(real, small.method, small.call, clients)
                     more = {"metastore": theirs, "ratio": round(ours["per_s"] / theirs["per_s"], 1)}
-                show(f"any: {row.name}", clients, endpoint=ours, prototype=bare, **more)
+                show(f"any: {row.name}", clients=clients, endpoint=ours, prototype=bare, **more)
         if real is not None:
             call = partial(
                 arguments, RELAYED, request("GetValidWriteIdsRequest", fullTableNames=[f"{DB}.t0"])
@@ -355,7 +349,7 @@ def measure_any(real: Server | None, keys: str) -> None:
                 extra = round(through["p50_ms"] - direct["p50_ms"], 3)
                 show(
                     f"relayed: {RELAYED}",
-                    clients,
+                    clients=clients,
                     endpoint=through,
                     metastore=direct,
                     extra_ms=extra,
@@ -380,7 +374,8 @@ def measure_latest(keys: str) -> None:
                 ours = measure(here, row.method, row.call, LATEST_CLIENTS)
                 stop.set()
                 bare = prototype(here, LATEST_CLIENTS, ours["reply_bytes"])
-                show(f"latest: {row.name}, {name}", LATEST_CLIENTS, endpoint=ours, prototype=bare)
+                what = f"latest: {row.name}, {name}"
+                show(what, clients=LATEST_CLIENTS, endpoint=ours, prototype=bare)
                 if writer.ident is not None:
                     writer.join()
         engine.dispose()
@@ -398,7 +393,7 @@ def measure_relayed() -> None:
             direct = prototype(behind, clients, RELAYED_BYTES)
             through = measure(here, PROTOTYPE, partial(nothing, RELAYED_BYTES), clients)
             extra = round(through["p50_ms"] - direct["p50_ms"], 3)
-            show("relayed", clients, endpoint=through, prototype=direct, extra_ms=extra)
+            show("relayed", clients=clients, endpoint=through, prototype=direct, extra_ms=extra)
 
 
 def main() -> None:

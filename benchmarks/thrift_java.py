@@ -23,7 +23,6 @@ call.
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 import tempfile
@@ -43,7 +42,7 @@ from py4j.java_gateway import JavaGateway
 
 from benchmarks import random_keys, thrift
 from benchmarks.empty_log import make_empty_log
-from benchmarks.load import cpu_s
+from benchmarks.report import cpu_s, show
 from benchmarks.thrift import DB, EVENT, MIB, TABLES, WIDE
 from benchmarks.thrift_load import Server
 from hive.names import table_name
@@ -272,11 +271,6 @@ class Clients:
         }
         figures = {"p50_us": round(half_us, 1), "p99_us": round(most_us, 1)}
         return {"per_s": round(per_s), **figures, "cpu_us": cpu_us}
-
-
-def show(name: str, **figures: Any) -> None:
-    line = {"name": name, **figures, "load_average": round(os.getloadavg()[0], 1)}
-    print(json.dumps(line), flush=True)
 
 
 class Figures:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import psutil
 
-from benchmarks.load import cpu_s
+from benchmarks.report import cpu_s
 from query_api.thrift.protocol.scanner import Scanner
 from query_api.thrift.protocol.wire import MessageType, header
 

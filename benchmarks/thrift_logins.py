@@ -11,7 +11,6 @@ on what else the machine does.
 
 import asyncio
 import base64
-import json
 import os
 import ssl
 import subprocess
@@ -24,7 +23,7 @@ from typing import Final, NamedTuple
 import psutil
 import uvloop
 
-from benchmarks.load import cpu_s
+from benchmarks.report import cpu_s, print_line
 from metatide.config import load
 from metatide.stack.machine import LOOPBACK
 from metatide.worker.certificates import server_tls
@@ -178,11 +177,11 @@ async def compare(kinds: list[Kind | HttpKind], trusted: ssl.SSLContext) -> None
             for stand in stands:
                 # Connections that have ended are forgotten later, which calls would be charged for.
                 call_us, connection_us = await stand.call_us(), await stand.connection_us()
-                figures = {
-                    "connection_cpu_us": round(connection_us),
-                    "call_cpu_us": round(call_us, 1),
-                }
-                print(json.dumps({"clients": stand.kind.name, **figures}), flush=True)
+                print_line(
+                    clients=stand.kind.name,
+                    connection_cpu_us=round(connection_us),
+                    call_cpu_us=round(call_us, 1),
+                )
 
 
 def variables(**values: object) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from benchmarks.report import print_line
 from hive.events.decode import decode
 from hive.events.envelope import GZIP, PLAIN, open_message
 from hive.events.event_types import AddPartitions
@@ -124,31 +125,29 @@ def seconds_min(work: Callable[[NotificationRow], object], rows: list[Notificati
     return best
 
 
-def report(name: str, unit: str, rows: list[NotificationRow], count: int) -> None:
+def measure(name: str, unit: str, rows: list[NotificationRow], count: int) -> None:
     """Measures and prints one figure beside its baseline."""
-    figure = {
-        "benchmark": f"transcode/{name}",
-        "unit": unit,
-        "per_second": round(count / seconds_min(decode, rows)),
-        "orjson_alone_per_second": round(count / seconds_min(parse_only, rows)),
-    }
-    print(orjson.dumps(figure).decode(), flush=True)
+    print_line(
+        benchmark=f"transcode/{name}",
+        unit=unit,
+        per_second=round(count / seconds_min(decode, rows)),
+        orjson_alone_per_second=round(count / seconds_min(parse_only, rows)),
+    )
 
 
 def main() -> None:
     """Prints one JSON object per figure."""
     sample = partition(table(1), 12_345)
-    size = {"benchmark": "transcode/partition", "thrift_bytes": len(encode(PARTITION, sample))}
-    print(orjson.dumps(size).decode())
+    print_line(benchmark="transcode/partition", thrift_bytes=len(encode(PARTITION, sample)))
     bulk = adds(BULK_MESSAGES, BULK_PARTITIONS, PLAIN)
     event = decode(bulk[0])
     assert isinstance(event, AddPartitions)
     assert len(event.partitions) == BULK_PARTITIONS
     singles = SINGLE_MESSAGES
-    report("add_partition", "messages", adds(singles, 1, PLAIN), singles)
-    report("add_partition_gzip", "messages", adds(singles, 1, GZIP), singles)
-    report("add_partition_bulk", "partitions", bulk, BULK_MESSAGES * BULK_PARTITIONS)
-    report("alter_table", "messages", alters(singles), singles)
+    measure("add_partition", "messages", adds(singles, 1, PLAIN), singles)
+    measure("add_partition_gzip", "messages", adds(singles, 1, GZIP), singles)
+    measure("add_partition_bulk", "partitions", bulk, BULK_MESSAGES * BULK_PARTITIONS)
+    measure("alter_table", "messages", alters(singles), singles)
 
 
 if __name__ == "__main__":

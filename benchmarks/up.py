@@ -4,7 +4,6 @@ The raw baseline is the slowest part by itself: the broker, with its storage for
 it answers a client.
 """
 
-import json
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import httpx
 
+from benchmarks.report import print_line
 from metatide.stack.kafka import Kafka
 from metatide.stack.ports import Ports
 from metatide.stack.state import StateFile
@@ -78,14 +78,13 @@ def main() -> None:
     for number in range(RUNS):
         with new_folder() as stack, new_folder() as broker:
             for start in ("cold", "warm"):
-                figures = {
-                    "benchmark": "up",
-                    "run": number,
-                    "data": start,
-                    "ready_s": round(up_s(stack), 2),
-                    "broker_alone_s": round(broker_s(broker), 2),
-                }
-                print(json.dumps(figures), flush=True)
+                print_line(
+                    benchmark="up",
+                    run=number,
+                    data=start,
+                    ready_s=round(up_s(stack), 2),
+                    broker_alone_s=round(broker_s(broker), 2),
+                )
 
 
 if __name__ == "__main__":

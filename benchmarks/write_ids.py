@@ -3,11 +3,11 @@
 Beside each figure is a raw baseline: the least work in Python that could do something similar.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from statistics import median
 from time import perf_counter
 
+from benchmarks.report import report
 from hive.write_ids.lists import WriteIdList, write_id_list
 from hive.write_ids.pages import Ended, Loaded
 from hive.write_ids.relations import contains, equal
@@ -51,11 +51,6 @@ def microseconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
     return round(median(times) * 1e6, 1)
 
 
-def report(name: str, value: float, unit: str, baseline: str, baseline_value: float) -> None:
-    line = {"name": name, "value": value, "unit": unit, baseline: baseline_value}
-    print(json.dumps(line), flush=True)
-
-
 def reread(ids: WriteIdList) -> WriteIdList:
     """An equal list that shares no objects with the original, like one in another process."""
     return parse_write_id_list(print_write_id_list(ids))
@@ -65,9 +60,10 @@ def compare(name: str, requested: WriteIdList, cached: WriteIdList) -> None:
     first, other = reread(requested), reread(cached)
     sets = frozenset(first.exceptions), frozenset(other.exceptions)
     raw = microseconds(lambda: (sets[0] <= sets[1], sets[1] <= sets[0]))
-    baseline = "two_frozensets_us"
-    report(f"equal: {name}", microseconds(lambda: equal(first, other)), "us", baseline, raw)
-    report(f"contains: {name}", microseconds(lambda: contains(other, first)), "us", baseline, raw)
+    equal_us = microseconds(lambda: equal(first, other))
+    report(f"equal: {name}", equal_us, "us", two_frozensets_us=raw)
+    contains_us = microseconds(lambda: contains(other, first))
+    report(f"contains: {name}", contains_us, "us", two_frozensets_us=raw)
 
 
 def compare_lists() -> None:
@@ -99,7 +95,7 @@ def read_lists() -> None:
         csv = text.split(":")[3]
         raw = microseconds(lambda csv=csv: list(map(int, csv.split(","))))  # type: ignore[misc]
         value = microseconds(lambda text=text: parse_write_id_list(text))  # type: ignore[misc]
-        report(f"read {count} exceptions", value, "us", "list_of_ints_us", raw)
+        report(f"read {count} exceptions", value, "us", list_of_ints_us=raw)
 
 
 def fold_events(already_open: int) -> None:
@@ -121,11 +117,11 @@ def fold_events(already_open: int) -> None:
         held.pop(event)
     raw = EVENTS / (perf_counter() - start)
     name = f"fold ALLOC and COMMIT, {already_open} ids open"
-    report(name, round(rate), "events/s", "dictionary_per_s", round(raw))
+    report(name, round(rate), "events/s", dictionary_per_s=round(raw))
     if already_open:
         value = microseconds(lambda: WriteIdView(pages).snapshot(), 5)
         raw = microseconds(lambda: sorted(pages.pages.items()), 5)
-        report(f"list of {already_open} open ids", value, "us", "sort_the_pages_us", raw)
+        report(f"list of {already_open} open ids", value, "us", sort_the_pages_us=raw)
 
 
 def _none(_txn: int) -> Ended | None:

@@ -9,7 +9,6 @@ summary with slopes per hour. `benchmarks.soak.plot` draws these lines.
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from typing import Any, Final
 import psutil
 import sqlalchemy as sa
 
+from benchmarks.report import load_average, print_line
 from benchmarks.soak import sample
 from benchmarks.soak.growth import summary
 from benchmarks.ten_million.catalog import Catalog
@@ -153,7 +153,7 @@ def soak(stand: Stand, seconds: float, events: float, reads: float) -> Iterator[
         for since in sample.Clock(SAMPLE_S, seconds).looks():
             yield {
                 "s": round(since, 1),
-                "load": round(os.getloadavg()[0], 1),
+                "load": load_average(),
                 "events": late.last_event(),
                 "events_late": late.look(),
                 "folders_mib": sample.folders(paths),
@@ -178,8 +178,8 @@ def main() -> None:
         samples = []
         for line in soak(stand, 60 * options.minutes, options.events, options.reads):
             samples.append(line)
-            print(json.dumps(line), flush=True)
-        print(json.dumps(summary(samples)))
+            print_line(**line)
+        print_line(**summary(samples))
 
 
 if __name__ == "__main__":

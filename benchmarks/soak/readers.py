@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import uvloop
 
-from benchmarks.live import percentile
+from benchmarks.report import percentile, print_line
 from benchmarks.soak.connections import HttpConnection, ThriftConnection, get_table
 from query_api.thrift.protocol.wire import MessageType
 
@@ -112,13 +112,12 @@ class Readers:
             took, self._took_ms = self._took_ms, []
             answers, self._answers = self._answers, Counter()
             if took:
-                line = {
-                    "reads_per_s": round(len(took) / REPORT_S),
-                    "p50_ms": percentile(took, 0.5),
-                    "p99_ms": percentile(took, 0.99),
-                    "answers": answers,
-                }
-                print(json.dumps(line), flush=True)
+                print_line(
+                    reads_per_s=round(len(took) / REPORT_S),
+                    p50_ms=percentile(took, 0.5),
+                    p99_ms=percentile(took, 0.99),
+                    answers=answers,
+                )
 
 
 if __name__ == "__main__":

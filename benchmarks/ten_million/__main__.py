@@ -9,13 +9,13 @@ python -m benchmarks.ten_million --compare F [F …]
 """
 
 import argparse
-import json
 import os
 import sys
 import time
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.report import print_line
 from benchmarks.ten_million import growth
 from benchmarks.ten_million.catalog import Catalog
 from benchmarks.ten_million.pieces import PIECES
@@ -65,7 +65,7 @@ def run(folder: Path, partitions: int, pieces: list[str]) -> None:
                 **figures,
                 **watch,
             }
-            print(json.dumps(line), flush=True)
+            print_line(**line)
             growth.keep(folder, line)
             if not figures.get("finished", True):
                 sys.exit("not finished: run it again, and it goes on")

@@ -10,6 +10,7 @@ from typing import Any, Final
 import httpx
 import sqlalchemy as sa
 
+from benchmarks.report import percentile
 from benchmarks.ten_million.catalog import Catalog
 from benchmarks.ten_million.repetition import repeating
 from benchmarks.ten_million.stand import Stand
@@ -56,7 +57,7 @@ class Asking:
             kind: {
                 "count": len(took),
                 "p50_ms": round(statistics.median(took), 2),
-                "p99_ms": round(sorted(took)[int(len(took) * 0.99)], 2),
+                "p99_ms": percentile(took, 0.99),
                 "cached_share": round(self._from_cache.get(kind, 0) / len(took), 3),
             }
             for kind, took in self._ms.items()
