@@ -112,8 +112,8 @@ def latency(url: URL, kafka: Kafka, folder: Path) -> None:
     events.create(topic)
     with connector(url, topic, folder):
         until(lambda: any(bounds.end for bounds in topic_bounds(topic).values()))
-        committed, seen = paced(url, topic)
-    waited_ms = [(seen[event] - at) * 1000 for event, at in committed.items()]
+        committed, consumed = paced(url, topic)
+    waited_ms = [(consumed[event] - at) * 1000 for event, at in committed.items()]
     raw = raw_latency_ms(kafka)
     figures = {"commit_to_consumed_ms": waited_ms, "raw_produced_to_consumed_ms": raw}
     for figure, values in figures.items():
@@ -124,9 +124,9 @@ def latency(url: URL, kafka: Kafka, folder: Path) -> None:
 def paced(url: URL, topic: Topic) -> tuple[dict[int, float], dict[int, float]]:
     """Commits at an even pace; returns when each commit returned, and when its event was seen."""
     committed: dict[int, float] = {}
-    seen: dict[int, float] = {}
+    consumed: dict[int, float] = {}
     ended = threading.Event()
-    reader = threading.Thread(target=watch, args=(topic, seen, ended))
+    reader = threading.Thread(target=watch, args=(topic, consumed, ended))
     reader.start()
     with connect(url) as connection:
         connection.autocommit = False
@@ -137,13 +137,13 @@ def paced(url: URL, topic: Topic) -> tuple[dict[int, float], dict[int, float]]:
             insert(cursor, number)
             connection.commit()
             committed[number] = time.monotonic()
-    until(lambda: len(seen) == PACED_EVENTS)
+    until(lambda: len(consumed) == PACED_EVENTS)
     ended.set()
     reader.join()
-    return committed, seen
+    return committed, consumed
 
 
-def watch(topic: Topic, seen: dict[int, float], ended: threading.Event) -> None:
+def watch(topic: Topic, consumed: dict[int, float], ended: threading.Event) -> None:
     consumer = assigned_consumer(topic)
     places = topic_bounds(topic).items()
     consumer.assign([TopicPartition(topic.name, shard, bounds.end) for shard, bounds in places])
@@ -153,7 +153,7 @@ def watch(topic: Topic, seen: dict[int, float], ended: threading.Event) -> None:
             continue
         head = headers.read(message.headers())
         if head is not None and head.kind is headers.RecordKind.CHANGE:
-            seen.setdefault(head.upto, time.monotonic())
+            consumed.setdefault(head.upto, time.monotonic())
     consumer.close()
 
 

@@ -62,7 +62,7 @@ class Changing:
         self._table = table
         self._client = client
         self._primary = primary
-        self._known = ""
+        self._etag = ""
 
     @property
     def name(self) -> TableName:
@@ -83,16 +83,16 @@ class Changing:
         """Reads the table under `latest`; exits if the answer doesn't show the last change."""
         latest = self.get("latest").raise_for_status()
         etag = latest.headers["etag"]
-        if etag == self._known:
+        if etag == self._etag:
             raise SystemExit("`latest` did not show what was committed before")
-        self._known = etag
+        self._etag = etag
         return latest
 
     def await_cache(self) -> None:
         """Waits until the cache shows what `latest` did."""
         deadline = time.perf_counter() + PATIENCE_S
         # At first, the cache may still answer that a new table doesn't exist.
-        while self.get("any").headers.get("etag") != self._known:
+        while self.get("any").headers.get("etag") != self._etag:
             if time.perf_counter() > deadline:
                 raise SystemExit("the cache never showed what was committed")
             time.sleep(POLL_S)

@@ -131,19 +131,19 @@ async def counted(servers: str, folder: Path) -> Rate:
         topic_disable_leader=True,
         value_serializer="raw",
     )
-    seen = 0
+    events_count = 0
 
     async def count(stream: Any) -> None:
-        nonlocal seen
+        nonlocal events_count
         async for _ in stream.events():
-            seen += 1
+            events_count += 1
 
     app.agent(app.topic(topic.name, value_type=bytes, value_serializer="raw"))(count)
     await app.start()
     consumer: Any = app.consumer
     await until(lambda: bool(consumer.assignment()) and not app.rebalancing)
     with filler(topic) as begin:
-        rate = await measured(begin, lambda: seen)
+        rate = await measured(begin, lambda: events_count)
     await app.stop()
     return rate
 

@@ -111,10 +111,10 @@ def fold_events(already_open: int) -> None:
         ids.commit(event + 1, id_, frozenset({id_}))
     rate = EVENTS / (perf_counter() - start)
     start = perf_counter()
-    held: dict[int, int] = {}
+    open_ids: dict[int, int] = {}
     for event in range(1, EVENTS, 2):
-        held[event] = event
-        held.pop(event)
+        open_ids[event] = event
+        open_ids.pop(event)
     raw = EVENTS / (perf_counter() - start)
     name = f"fold ALLOC and COMMIT, {already_open} ids open"
     report(name, round(rate), "events/s", dictionary_per_s=round(raw))

@@ -181,16 +181,16 @@ def judge(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("statistics", [False, True], ids=["unknown", "known"])
-@pytest.mark.parametrize("kept", ["auto", "force_generic_plan"])
+@pytest.mark.parametrize("cache_mode", ["auto", "force_generic_plan"])
 def test_statements_find_by_keys_and_are_not_compiled(
-    url: str, statistics: bool, kept: str
+    url: str, statistics: bool, cache_mode: str
 ) -> None:
     with connect(sa.make_url(url)) as connection:
         large_catalog.know(connection, statistics=statistics)
         database = sql.Identifier(connection.info.dbname)
         connection.execute(
             sql.SQL("ALTER DATABASE {} SET plan_cache_mode = {}").format(
-                database, sql.Literal(kept)
+                database, sql.Literal(cache_mode)
             )
         )
     with plans.recorded() as executed:

@@ -137,16 +137,16 @@ def tracked(*folders: str) -> set[Path]:
 
 
 def test_the_wheels_hold_our_packages_whole_and_nothing_else(dist: Path) -> None:
-    held = {}
+    contents = {}
     for path in dist.glob("*.whl"):
         with zipfile.ZipFile(path) as archive:
-            held[path.name.partition("-")[0]] = {Path(name) for name in archive.namelist()}
+            contents[path.name.partition("-")[0]] = {Path(name) for name in archive.namelist()}
     client = tracked("metatide/client")
     for name, files in (("metatide_client", client), ("metatide", tracked(*PACKAGES) - client)):
-        assert {path for path in held[name] if path.parts[0] in PACKAGES} == files
-        others = {path.parts[0] for path in held[name]} - PACKAGES
+        assert {path for path in contents[name] if path.parts[0] in PACKAGES} == files
+        others = {path.parts[0] for path in contents[name]} - PACKAGES
         assert others == {f"{name}-0.1.0.dist-info"}
-        assert Path(f"{name}-0.1.0.dist-info/licenses/LICENSE") in held[name]
+        assert Path(f"{name}-0.1.0.dist-info/licenses/LICENSE") in contents[name]
 
 
 def test_both_distributions_have_one_version_and_one_licence() -> None:

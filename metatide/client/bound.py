@@ -71,19 +71,19 @@ class Bound:
     def __init__(self, retry_s: float) -> None:
         self._retry_s = retry_s
         self._carries = False
-        self._seen: Position | None = None
+        self._position: Position | None = None
         self._snapshot: Snapshot | None = None
 
     @property
     def position(self) -> Position | None:
         """The session's highest position so far, which another client can continue from."""
-        return self._seen
+        return self._position
 
     def seen(self, position: Position) -> None:
         """Makes the session's next reads at least as new as this position."""
         self._require_session()
-        if self._seen is None or position > self._seen:
-            self._seen = position
+        if self._position is None or position > self._position:
+            self._position = position
 
     def with_committed(self, table: str, write_id: int) -> Self:
         """A client of the same snapshot for a transaction that has itself committed this write
@@ -108,7 +108,7 @@ class Bound:
         snapshot = self._snapshot
         if need is None:
             need = Need() if table is None or snapshot is None else snapshot.need(table)
-        return need.at_least(self._seen) if self._carries else need
+        return need.at_least(self._position) if self._carries else need
 
     def _need_of_several(self, need: Need | None) -> Need | None:
         """A need of a read of several tables, which can't be one of a snapshot."""

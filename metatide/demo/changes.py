@@ -77,7 +77,7 @@ class Compiler:
         self._metadata = metadata
         self._dialect = dialect
         self._json = dialect.name == "postgresql"
-        self._known: dict[tuple[Any, ...], str] = {}
+        self._texts: dict[tuple[Any, ...], str] = {}
 
     def compile(self, change: Change) -> tuple[str, Sequence[Row]]:
         """The statement, and the parameters of each execution.
@@ -90,10 +90,10 @@ class Compiler:
         keys = change.keys if isinstance(change, Update) else ()
         as_json = self._json and len(rows) > 1
         shape = (type(change), change.table, keys, columns, as_json)
-        text = self._known.get(shape)
+        text = self._texts.get(shape)
         if text is None:
             make = self._json_text if as_json else self._text
-            text = self._known[shape] = make(change, keys, columns)
+            text = self._texts[shape] = make(change, keys, columns)
         if as_json:
             return text, [{"rows": orjson.dumps(rows).decode()}]
         return text, rows

@@ -50,8 +50,8 @@ class HeardConnectors:
         now = time.monotonic()
         heard = [Heard(heartbeat, now - at_s) for heartbeat, at_s in self._last.values()]
         least_s = min((each.silent_s for each in heard), default=0.0)
-        kept = [each for each in heard if each.silent_s <= max(FORGOTTEN_S, least_s)]
-        return sorted(kept, key=lambda each: (each.heartbeat.name, each.heartbeat.host))
+        recent = [each for each in heard if each.silent_s <= max(FORGOTTEN_S, least_s)]
+        return sorted(recent, key=lambda each: (each.heartbeat.name, each.heartbeat.host))
 
 
 class HeartbeatReader:

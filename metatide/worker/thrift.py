@@ -229,15 +229,17 @@ class _Owners:
     def __init__(self, shards: WorkerShards, forwarder: Forwarder) -> None:
         self._shards = shards
         self._forwarder = forwarder
-        self._known: dict[str, _KnownAddress] = {}
+        self._addresses: dict[str, _KnownAddress] = {}
 
     async def of(self, shard: int) -> Address | None:
         url = self._shards.owner_url(shard)
         if url is None:
             return None
-        entry = self._known.get(url)
+        entry = self._addresses.get(url)
         if entry is None or entry.until_s < monotonic():
-            entry = self._known[url] = _KnownAddress(await self._ask(url), monotonic() + KNOWN_S)
+            entry = self._addresses[url] = _KnownAddress(
+                await self._ask(url), monotonic() + KNOWN_S
+            )
         return entry.address
 
     async def close(self) -> None:

@@ -111,8 +111,8 @@ class Cluster:
         return pod
 
     def _start(self, objects: Sequence[Object], owner: Object, name: str) -> Pod:
-        held = [each for each in objects if each["kind"] == "ConfigMap"]
-        configs = {each["metadata"]["name"]: each["data"] for each in held}
+        config_maps = [each for each in objects if each["kind"] == "ConfigMap"]
+        configs = {each["metadata"]["name"]: each["data"] for each in config_maps}
         spec = owner["spec"]["template"]["spec"]
         [container] = spec["containers"]
         security = spec["securityContext"]

@@ -63,9 +63,9 @@ def site(engine: Engine, images: Mapping[str, str]) -> Iterator[Site]:
     url = f"postgresql://metatide:{password}@{address(engine, 'postgres')}:5432/metastore"
     wait_for_database(url)
     sales(url)
-    held = {"metatide-database/password": password, "metatide-workers/secret": "tide" * 8}
+    secret_values = {"metatide-database/password": password, "metatide-workers/secret": "tide" * 8}
     with open_folder() as folder:
-        cluster = Cluster(engine, NETWORK, folder, held)
+        cluster = Cluster(engine, NETWORK, folder, secret_values)
         pods = [*cluster.pods(rendered(SMALL))]
         roles: dict[str, list[Pod]] = {"connector": [], "worker": []}
         for pod in pods:

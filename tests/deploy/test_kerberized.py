@@ -60,7 +60,7 @@ def test_its_clients_log_in_by_tickets_and_it_does_so_at_the_metastore(
         ) as metastore,
         hive_users(own) as users,
     ):
-        held = {
+        contents = {
             "database.password_file": b"not asked for here",
             "worker.secret_file": b"tide" * 8,
             "reads.tokens_path": b"",
@@ -74,7 +74,7 @@ def test_its_clients_log_in_by_tickets_and_it_does_so_at_the_metastore(
             "reads.tls_key": certificate.key.read_bytes(),
         }
         ports = {"port": free_port(), "http_port": free_port()}
-        config = write_config(folder, held, {"upstream": {"url": metastore}, "thrift": ports})
+        config = write_config(folder, contents, {"upstream": {"url": metastore}, "thrift": ports})
         worker = WorkerProcess(
             new_topic(kafka_broker, SHARDS),
             folder,
@@ -118,11 +118,11 @@ def test_its_clients_log_in_by_tickets_and_it_does_so_at_the_metastore(
             assert b"default" in call.content
         keytabs = own.service, own.own, *own.users.values()
         keys = [key for keytab in keytabs for key in keys_in(keytab)]
-        assert_untold([*keys, held["worker.secret_file"]], logs_in(folder))
+        assert_untold([*keys, contents["worker.secret_file"]], logs_in(folder))
 
 
 def write_config(
-    folder: Path, held: Mapping[str, bytes], changes: Mapping[str, Mapping[str, Any]]
+    folder: Path, contents: Mapping[str, bytes], changes: Mapping[str, Mapping[str, Any]]
 ) -> Path:
     """The metatide.toml that the chart makes of the example, with what is here in place of its
     addresses, realm and files. Kafka's login has tests of its own.
@@ -135,7 +135,7 @@ def write_config(
     values["files"] = {
         name: source for name, source in values["files"].items() if not name.startswith(OF_KAFKA)
     }
-    assert values["files"].keys() == held.keys()
+    assert values["files"].keys() == contents.keys()
     changed = folder / "values.yaml"
     changed.write_text(yaml.safe_dump(values))
     [text] = (
@@ -145,7 +145,7 @@ def write_config(
     )
     files = folder / "files"
     files.mkdir()
-    for name, content in held.items():
+    for name, content in contents.items():
         (files / name).write_bytes(content)
         (files / name).chmod(0o600)
     config = folder / "metatide.toml"

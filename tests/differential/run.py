@@ -15,7 +15,7 @@ from tests.differential.question_parts import KnownTable
 from tests.differential.schedule import Schedule
 from tests.differential.sequence import Sequence
 from tests.differential.step_runner import StepRunner
-from tests.differential.steps import AnyStep, Held, Step
+from tests.differential.steps import AnyStep, HeldSteps, Step
 from tests.differential.survey import Survey, surveying
 from tests.differential.world import Standing
 from tests.differential.writers import writing
@@ -86,7 +86,7 @@ class Run:
 
             def meanwhile(
                 # While the sequence is held, nobody commits.
-                quiet: bool = isinstance(step, Held),
+                quiet: bool = isinstance(step, HeldSteps),
                 found: list[Difference] = differences,
                 tables: Mapping[Place, KnownTable] = tables,
             ) -> None:

@@ -19,7 +19,7 @@ from tests.differential.names import (
     TYPES,
 )
 from tests.differential.question_parts import KnownTable
-from tests.differential.steps import AnyStep, Held, Race, Step
+from tests.differential.steps import AnyStep, HeldSteps, Race, Step
 from tests.differential.writers import CAPABILITIES
 from tests.differential.writers.constraints import of_kind
 from tests.differential.writers.statistics import KINDS
@@ -64,7 +64,7 @@ class Schedule:
         if draw < 0.14:
             return self._transaction()
         if draw < 0.34:
-            return [self._held()]
+            return [self._held_steps()]
         if draw < 0.4:
             lanes = random.sample(sorted(CAPABILITIES), random.choice((2, 3)))
             return [Race([[self._any(one) for _ in range(3)] for one in lanes])]
@@ -87,7 +87,7 @@ class Schedule:
             writer = "hive" if creates_any else self._random.choice(sorted(CAPABILITIES))
         return Step(writer, method, fitted(method, step))
 
-    def _held(self) -> Held:
+    def _held_steps(self) -> HeldSteps:
         """Overlapping writes to one object, perhaps by different names of it."""
         random = self._random
         writers = random.sample(sorted(CAPABILITIES), random.choice((2, 2, 2, 3)))
@@ -97,7 +97,7 @@ class Schedule:
         self._same = self._values(place)
         steps = [self._step(random.choice(actions), one, place) for one in writers]
         self._same = None
-        return Held(steps)
+        return HeldSteps(steps)
 
     _same: tuple[str, str] | None = None
     """The partition that overlapping steps write to, so that they meet."""

@@ -13,7 +13,7 @@ from tests.differential.comparison import Difference, shown
 from tests.differential.contents import Contents
 from tests.differential.names import DATABASES, TABLES, Names
 from tests.differential.run import Counts, Found, Run, running
-from tests.differential.steps import AnyStep, Held, Question, Race, Step, parts, script
+from tests.differential.steps import AnyStep, HeldSteps, Question, Race, Step, parts, script
 from tests.differential.world import Standing
 from tests.query_api.thrift.methods.wire import struct_of
 from tests.support.delta_debugging import fewest
@@ -59,16 +59,16 @@ class Shrinking:
 
     def __init__(self, standing: Standing, found: Found, deadline: float) -> None:
         self._standing = standing
-        self._found = found
+        self._failed_run = found
         self._deadline = deadline
         self._last: tuple[Names, Difference] | None = None
 
     def story(self, seed: str) -> Story:
-        steps: Sequence[AnyStep] = self._found.steps
+        steps: Sequence[AnyStep] = self._failed_run.steps
         if not any(self._shows(steps) for _ in range(TRIES)):
-            return Story(seed, self._found, tuple(steps), None, self._found.names)
-        names = self._found.names
-        about = relevant(steps, mentioned(self._found.difference.question, names))
+            return Story(seed, self._failed_run, tuple(steps), None, self._failed_run.names)
+        names = self._failed_run.names
+        about = relevant(steps, mentioned(self._failed_run.difference.question, names))
         if 0 < len(about) < len(steps) and self._shows(about):
             steps = about
         steps = tuple(shrunk(list(steps), self._shows))
@@ -76,7 +76,7 @@ class Shrinking:
         self._shows(steps)
         assert self._last is not None
         names, difference = self._last
-        return Story(seed, self._found, steps, difference, names)
+        return Story(seed, self._failed_run, steps, difference, names)
 
     def _shows(self, steps: Sequence[AnyStep]) -> bool:
         if time.monotonic() > self._deadline:
@@ -87,14 +87,14 @@ class Shrinking:
                 run.end()
         except TimeoutError:
             return False
-        if difference is None or difference.kind != self._found.difference.kind:
+        if difference is None or difference.kind != self._failed_run.difference.kind:
             return False
         self._last = run.names, difference
         return True
 
     def _repeat(self, run: Run, steps: Sequence[AnyStep]) -> Difference | None:
         """The question is asked after each step, too, because asking warms cold objects."""
-        old = self._found.difference.question
+        old = self._failed_run.difference.question
         for step in steps:
             run.doing.do(step)
             run.survey.ask([self._again(old, run)])
@@ -108,7 +108,7 @@ class Shrinking:
 
     def _again(self, old: Question, run: Run) -> Question:
         """The question about the objects of this run."""
-        names = self._found.names
+        names = self._failed_run.names
         moved = old.about(names, run.names)
         return moved if old.by_ids is None else with_ids(moved, run.contents)
 
@@ -142,19 +142,19 @@ def relevant(steps: Sequence[AnyStep], names: set[str]) -> list[AnyStep]:
         said = {step.given.get(one) for one in ("db", "table", "to_db", "to")} - {None}
         return said <= names or not said
 
-    kept_steps: list[AnyStep] = []
+    relevant_steps: list[AnyStep] = []
     for step in steps:
         match step:
             case Step():
-                kept_steps += [step] if is_about(step) else []
-            case Held(several):
-                kept = [one for one in several if is_about(one)]
-                kept_steps += [Held(kept)] if len(kept) > 1 else kept
+                relevant_steps += [step] if is_about(step) else []
+            case HeldSteps(several):
+                about_it = [one for one in several if is_about(one)]
+                relevant_steps += [HeldSteps(about_it)] if len(about_it) > 1 else about_it
             case Race(lanes):
                 of_each = [[one for one in lane if is_about(one)] for lane in lanes]
                 together = [lane for lane in of_each if lane]
-                kept_steps += [Race(together)] if len(together) > 1 else [*chain(*together)]
-    return kept_steps
+                relevant_steps += [Race(together)] if len(together) > 1 else [*chain(*together)]
+    return relevant_steps
 
 
 def shrunk(steps: list[AnyStep], shows: Callable[[list[AnyStep]], bool]) -> list[AnyStep]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence as Many
 from typing import Final
 
 from tests.differential.sequence import Sequence
-from tests.differential.steps import AnyStep, Held, Race, Step
+from tests.differential.steps import AnyStep, HeldSteps, Race, Step
 from tests.differential.writers import Writer
 
 Meanwhile = Callable[[], None]
@@ -36,8 +36,8 @@ class StepRunner:
         match step:
             case Step():
                 self._one(step)
-            case Held(steps):
-                self._held(steps, meanwhile)
+            case HeldSteps(steps):
+                self._do_held(steps, meanwhile)
             case Race(lanes):
                 self._race(lanes, meanwhile)
         if self._faults:
@@ -61,7 +61,7 @@ class StepRunner:
         except BaseException as fault:
             self._faults.append(fault)
 
-    def _held(self, steps: Many[Step], meanwhile: Meanwhile | None) -> None:
+    def _do_held(self, steps: Many[Step], meanwhile: Meanwhile | None) -> None:
         threads: list[threading.Thread] = []
         try:
             with self._sequence.held():

@@ -24,7 +24,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldSteps:
     """Steps that all run their SQL before the first one commits; then they commit in turn."""
 
     steps: Sequence[Step]
@@ -71,7 +71,7 @@ class Question:
         return replace(self, given=renamed_arguments, path=path, by_ids=by_ids)
 
 
-AnyStep = Step | Held | Race
+AnyStep = Step | HeldSteps | Race
 
 
 def script(steps: Sequence[AnyStep]) -> str:
@@ -81,13 +81,13 @@ def script(steps: Sequence[AnyStep]) -> str:
 def parts(step: AnyStep) -> list[AnyStep]:
     """The variants of a step with one part left out."""
     match step:
-        case Held(steps) if len(steps) > 1:
-            return [_held([*steps[:at], *steps[at + 1 :]]) for at in range(len(steps))]
+        case HeldSteps(steps) if len(steps) > 1:
+            return [_held_steps([*steps[:at], *steps[at + 1 :]]) for at in range(len(steps))]
         case Race(lanes):
             alone: list[AnyStep] = [one for lane in lanes for one in lane]
             return [*alone, *(Race([*lanes[:at], *lanes[at + 1 :]]) for at in range(len(lanes)))]
     return []
 
 
-def _held(steps: Sequence[Step]) -> AnyStep:
-    return steps[0] if len(steps) == 1 else Held(steps)
+def _held_steps(steps: Sequence[Step]) -> AnyStep:
+    return steps[0] if len(steps) == 1 else HeldSteps(steps)

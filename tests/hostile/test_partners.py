@@ -70,13 +70,13 @@ class Stranger:
     """Takes itself for the owner of a shard, or stands between a worker and the owner."""
 
     def __init__(self, answer: Callable[[Request], Any]) -> None:
-        self.asked: list[dict[str, str]] = []
+        self.requests: list[dict[str, str]] = []
         self._answer = answer
 
     @contextmanager
     def listening(self) -> Iterator[str]:
         async def answer(request: Request) -> Response:
-            self.asked.append(dict(request.headers))
+            self.requests.append(dict(request.headers))
             given = self._answer(request)
             response: Response = await given if asyncio.iscoroutine(given) else given
             return response
@@ -112,8 +112,8 @@ def test_a_partner_is_asked_by_proof_and_not_by_the_clients_token(
         posted = await client.post(f"{TABLE}/partition-count?{ANY}", json=filtered, headers=TOKEN)
         assert posted.json() == {"count": 0}
         tables = {"tables": ["sales.orders"]}
-        held = await client.post("/v1/held", json=tables, headers=TOKEN)
-        assert held.json()["tables"][0]["warm"] is True
+        answer = await client.post("/v1/held", json=tables, headers=TOKEN)
+        assert answer.json()["tables"][0]["warm"] is True
         overview = (await client.get("/v1/overview", headers=TOKEN)).json()
         assert [worker["fault"] for worker in overview["workers"]] == [None, None]
 
@@ -148,13 +148,13 @@ def test_a_stranger_is_not_heard_and_not_asked_again(
             assert grounds(answer) == ("database", "not_owned")
             assert "set-cookie" not in answer.headers
             tables = {"tables": ["sales.orders"]}
-            held = await client.post("/v1/held", json=tables, headers=TOKEN)
-            assert held.json()["tables"][0]["reason"] == "not_owned"
+            answer = await client.post("/v1/held", json=tables, headers=TOKEN)
+            assert answer.json()["tables"][0]["reason"] == "not_owned"
 
     with stranger.listening() as url:
         database = EmptyDatabase(LatestLog(0, 4, []))
         ask(elsewhere(url), asking, database=database, settings=settings)
-    [headers] = stranger.asked
+    [headers] = stranger.requests
     assert not headers.keys() & {"authorization", "cookie"}
     assert unproved(settings) == 1
 
@@ -171,7 +171,7 @@ def test_a_stranger_is_asked_again_after_a_while(
 
     with stranger.listening() as url:
         ask(elsewhere(url), asking, settings=trusting(workers_secret, tokens))
-    assert len(stranger.asked) == 3
+    assert len(stranger.requests) == 3
 
 
 def test_where_there_are_tokens_but_no_secret_nobody_is_asked(tokens: FileTokens) -> None:
@@ -185,7 +185,7 @@ def test_where_there_are_tokens_but_no_secret_nobody_is_asked(tokens: FileTokens
         database = EmptyDatabase(LatestLog(0, 4, []))
         settings = Settings(tokens=tokens, partners=Partners(needs_secret=True))
         ask(elsewhere(url), asking, database=database, settings=settings)
-    assert stranger.asked == []
+    assert stranger.requests == []
 
 
 def test_where_there_is_nothing_secret_only_what_is_known_passes() -> None:
@@ -199,7 +199,7 @@ def test_where_there_is_nothing_secret_only_what_is_known_passes() -> None:
 
     with stranger.listening() as url:
         ask(elsewhere(url), asking)
-    [headers] = stranger.asked
+    [headers] = stranger.requests
     assert not headers.keys() & {"authorization", "cookie", "x-internal"}
     assert headers["if-none-match"] == '"x"'
 
@@ -272,7 +272,7 @@ def test_a_question_is_for_one_partner_and_for_a_while(
 
     with stranger.listening() as address:
         ask(elsewhere(address), asking, settings=trusting(workers_secret, tokens))
-    [headers] = stranger.asked
+    [headers] = stranger.requests
     with owner(workers_secret, tokens) as (url, its):
         path = f"{url}{TABLE}?{ANY}"
         assert local_http.get(path, headers=headers).status_code == 403
@@ -307,7 +307,7 @@ def test_a_body_is_the_one_that_was_proved(workers_secret: Path, tokens: FileTok
     stranger = Stranger(keeps)
     with stranger.listening() as address:
         ask(elsewhere(address), asking, settings=trusting(workers_secret, tokens))
-    [headers], [body] = stranger.asked, bodies
+    [headers], [body] = stranger.requests, bodies
     with owner(workers_secret, tokens) as (url, its):
         its.address = address.partition("://")[2]
         path = f"{url}{TABLE}/partition-count?{ANY}"
@@ -370,7 +370,7 @@ def test_who_joins_the_group_gets_no_tokens_and_answers_nobody(
         membership = Membership(name, "stranger", url.partition("://")[2], 10, parent)
         asyncio.run(_among_partners(topic, membership, worker, stranger))
         page = local_http.get(f"{worker}/metrics").text
-    assert not stranger.asked[0].keys() & {"authorization", "cookie"}
+    assert not stranger.requests[0].keys() & {"authorization", "cookie"}
     assert 'metatide_unproved_answers_total{protocol="http"} 1.0' in page
 
 
@@ -394,12 +394,12 @@ async def _among_partners(
             rounds = 0
             while rounds < 2:
                 assert time.monotonic() < deadline, f"the stranger holds {sorted(shards)}"
-                rounds += bool(stranger.asked)
+                rounds += bool(stranger.requests)
                 for number in range(3 * topic.shards):
                     answer = await client.get(f"/v1/databases/d/tables/t{number}")
                     assert (answer.status_code, "set-cookie" in answer.headers) == (404, False)
                 await asyncio.sleep(0.2)
-        assert len(stranger.asked) == 1
+        assert len(stranger.requests) == 1
         own = {"METATIDE_KAFKA_TOPIC": topic.name, "METATIDE_CLIENT_TOKEN": "mine"}
         # There is no connector, which is said sooner or later.
         for command, statuses in (("status", EXIT_STATUS.values()), ("admin show", (2,))):
@@ -413,8 +413,8 @@ async def _among_partners(
             _, said = await process.communicate()
             assert process.returncode in statuses, said
         assert b"isn't sent client.token" in said
-        assert len(stranger.asked) > 1
-        assert not any("authorization" in headers for headers in stranger.asked)
+        assert len(stranger.requests) > 1
+        assert not any("authorization" in headers for headers in stranger.requests)
     finally:
         joined.cancel()
         await asyncio.gather(joined, return_exceptions=True)

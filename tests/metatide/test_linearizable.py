@@ -82,7 +82,7 @@ def read(truth: Truth, urls: list[str], number: int) -> None:
     choice = random.Random(-number)
     with ExitStack() as stack_:
         clients = [stack_.enter_context(Client(url, Settings(retry_s=0))) for url in urls]
-        session, seen = clients[number % len(clients)].session(), dict.fromkeys(TABLES, 0)
+        session, versions = clients[number % len(clients)].session(), dict.fromkeys(TABLES, 0)
         while not truth.stop.is_set():
             # What has just been written is what is read too old, if anything.
             name = choice.choice(choice.choice((TABLES, list(truth.recent))))
@@ -90,7 +90,7 @@ def read(truth: Truth, urls: list[str], number: int) -> None:
             client = session if how == "session" else choice.choice(clients)
             try:
                 if how == "session":
-                    least = seen[name]
+                    least = versions[name]
                     if session.position is None or choice.random() < 0.2:
                         least = truth.finished[name]
                         session.after_write()
@@ -107,7 +107,7 @@ def read(truth: Truth, urls: list[str], number: int) -> None:
                 time.sleep(0.2)
                 continue
             version = int((answer.value.parameters or {})[VERSION])
-            seen[name] = max(seen[name], version)
+            versions[name] = max(versions[name], version)
             if how == "latest":
                 truth.show(name, version)
             truth.reads[how, answer.source] += 1

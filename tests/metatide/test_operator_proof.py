@@ -79,8 +79,8 @@ def test_others_are_refused(tmp_path: Path, workers_secret: Path) -> None:
     other = tmp_path / "other"
     other.write_text("6" * 64)
     with worker(workers_secret) as (url, connectors):
-        for held, why in ((None, "only this machine"), (other, "secret_file) is wrong")):
-            with operator(tmp_path, held) as client:
+        for secret, why in ((None, "only this machine"), (other, "secret_file) is wrong")):
+            with operator(tmp_path, secret) as client:
                 answer = client.post(url + PAUSE, json={})
             assert (answer.status_code, why in answer.json()["detail"]) == (403, True)
     assert connectors.orders == []

@@ -210,8 +210,8 @@ def _rewritten(store: Metastore, picks: Choices, table: Table) -> Table:
     constraints = dict(table.constraints)
     if constraints and picks.below(2):
         constraints.popitem()
-    kept = {key: row for key, row in table.statistics.items() if key.column != "c"}
-    return replace(table, statistics=kept, constraints=constraints)
+    remaining = {key: row for key, row in table.statistics.items() if key.column != "c"}
+    return replace(table, statistics=remaining, constraints=constraints)
 
 
 def alter_renamed(store: Metastore, picks: Choices) -> None:
@@ -314,7 +314,7 @@ def drop_database(store: Metastore, picks: Choices) -> None:
     content = store.now.content
     dropped = [name for name in TABLES if name.database == db]
     gone = {key.name for table in content.tables_of(db) for key in table.constraints}
-    kept = Content(
+    remaining = Content(
         without_constraints({n: t for n, t in content.tables.items() if n not in dropped}, gone),
         _without(content.databases, db),
         {key: row for key, row in content.functions.items() if key[0] != db},
@@ -322,7 +322,7 @@ def drop_database(store: Metastore, picks: Choices) -> None:
     store.happen(
         f"drop database {db.db}",
         (EVERYWHERE, a.DropDatabase(db)),
-        content=kept,
+        content=remaining,
         **store.without_ids(*dropped),
     )
 

@@ -148,9 +148,9 @@ def drop_partitions(store: Metastore, picks: Choices) -> None:
         return
     txn, _ = writer(store, picks, table.name, managed=table.row.managed)
     dropped = picks.some(list(table.partitions))
-    kept = {values: row for values, row in table.partitions.items() if values not in dropped}
+    remaining = {values: row for values, row in table.partitions.items() if values not in dropped}
     action = a.DropPartitions(table.name, tuple(dropped))
-    changed = replace(table, partitions=kept).without_statistics(*dropped)
+    changed = replace(table, partitions=remaining).without_statistics(*dropped)
     save(store, txn, f"drop {_texts(dropped)} of", changed, action)
 
 
@@ -225,8 +225,8 @@ def _of_partition(
     if how == "many":
         flag = _accurate(current.parameters, names)
         stripped = table.row.managed and picks.below(2)
-        kept = tuple((key, value) for key, value in flag if key != accuracy.NAME)
-        row = current._replace(parameters=kept if stripped else flag, held=store.number())
+        unflagged = tuple((key, value) for key, value in flag if key != accuracy.NAME)
+        row = current._replace(parameters=unflagged if stripped else flag, held=store.number())
         said: dict[str, str] | None = {accuracy.NAME: dict(flag)[accuracy.NAME]}
         text = " in the way of many"
     else:
@@ -258,13 +258,13 @@ def delete_statistics(store: Metastore, picks: Choices) -> None:
         return
     values = picks.of([None, *table.partitions])
     engines, column = picks.some(ENGINES), picks.of([None, *COLUMNS])
-    kept = {
+    remaining = {
         key: row
         for key, row in table.statistics.items()
         if key.values != values or key.engine not in engines or column not in (None, key.column)
     }
     action = a.DropStatistics(table.name, values, column)
-    save(store, 0, "delete statistics of", replace(table, statistics=kept), action)
+    save(store, 0, "delete statistics of", replace(table, statistics=remaining), action)
 
 
 def add_constraint(store: Metastore, picks: Choices) -> None:
@@ -311,8 +311,8 @@ def allocate_again(store: Metastore, picks: Choices) -> None:
     wrote = {(write.life, write.txn) for write in store.history.writes}
     candidates = [
         (table, txn)
-        for table, held in store.now.ids.items()
-        for txn in held
+        for table, write_ids in store.now.ids.items()
+        for txn in write_ids
         if txn in store.now.open and (store.now.lives[table], txn) not in wrote
     ]
     if candidates:

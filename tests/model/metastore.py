@@ -169,11 +169,11 @@ class Metastore:
         first = self.now.next_ids.get(table, 1)
         ids = tuple(range(first, first + len(txns)))
         pairs = ", ".join(f"{txn}→{id_}" for txn, id_ in zip(txns, ids, strict=True))
-        held = {**self.now.ids.get(table, {}), **dict(zip(txns, ids, strict=True))}
+        own_ids = {**self.now.ids.get(table, {}), **dict(zip(txns, ids, strict=True))}
         self.happen(
             f"alloc {table.in_catalog} {pairs}",
             (table, AllocateWriteIds(table, tuple(txns), ids)),
-            ids={**self.now.ids, table: held},
+            ids={**self.now.ids, table: own_ids},
             next_ids={**self.now.next_ids, table: first + len(txns)},
             lives={**self.now.lives, table: self.now.lives.get(table) or self.number()},
         )
@@ -203,17 +203,17 @@ class Metastore:
         """Aborted transactions were cleaned up, but the newest, which tells how many there were;
         and write ids that no list needs are forgotten."""
         newest = max(self.now.txns, default=0)
-        kept = {
+        remaining = {
             txn: state
             for txn, state in self.now.txns.items()
             if state is not TxnState.ABORTED or txn == newest
         }
-        least = min(self.now.open, default=max(kept, default=0))
+        least = min(self.now.open, default=max(remaining, default=0))
         ids = {
             table: {txn: id_ for txn, id_ in held.items() if txn >= least}
             for table, held in self.now.ids.items()
         }
-        self.silently("purge", txns=kept, ids=ids)
+        self.silently("purge", txns=remaining, ids=ids)
 
     def without_ids(self, *tables: TableName) -> dict[str, Any]:
         """The change that makes the write ids of tables begin anew."""

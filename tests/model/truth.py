@@ -150,13 +150,14 @@ def _moments(history: History, applied: int, salt: int) -> Iterator[Moment]:
 
 def check_all(reader: ShardReader, name: TableName, truth: Table | None) -> None:
     """All of a table is as the database held it; constraints may have gone from there unsaid."""
-    (row, partitions, constraints), (own_row, own_partitions, own) = held(truth), seen(reader, name)
+    row, partitions, constraints = in_database(truth)
+    own_row, own_partitions, own = in_shard(reader, name)
     said = f"{name} at {reader.head.applied}"
     assert (own_row, own_partitions) == (row, partitions), said
     assert own.items() >= constraints.items(), said
 
 
-def held(table: Table | None) -> Any:
+def in_database(table: Table | None) -> Any:
     """What the database holds of a table."""
     if table is None:
         return None, {}, {}
@@ -167,7 +168,7 @@ def held(table: Table | None) -> Any:
     return table.image.data, partitions, constraints
 
 
-def seen(reader: ShardReader, name: TableName) -> Any:
+def in_shard(reader: ShardReader, name: TableName) -> Any:
     """What a shard holds of a table."""
     row = reader.table(name)
     partitions = {values: entry.data for values, entry in reader.partitions(name)}

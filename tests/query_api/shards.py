@@ -213,7 +213,7 @@ class MemoryShards:
         self.shards = list(shards)
         self.epoch: int | None = 0
         self.urls: dict[int, str] = {}
-        self.asked: list[tuple[Scope, int]] = []
+        self.wanted: list[tuple[Scope, int]] = []
 
     @property
     def count(self) -> int:
@@ -226,7 +226,7 @@ class MemoryShards:
         return self.urls.get(number)
 
     def ask_for_load(self, scope: Scope, floor: int) -> None:
-        self.asked.append((scope, floor))
+        self.wanted.append((scope, floor))
 
 
 def moment(views: Views, *targets: Target) -> Moment:

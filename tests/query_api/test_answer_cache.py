@@ -59,8 +59,8 @@ def test_nothing_of_a_rewound_history_is_given() -> None:
     views = Views(MemoryShards(MemoryShard()))
     rewound: list[int] = []
     replies = reply_cache(views, lambda epoch: epoch in rewound)
-    kept = cached_reply(b"call", moment(views), (), 0, Reason.FRESH, b"x", MethodFigures())
-    replies.put(b"call", kept)
-    assert replies.get(b"call") is kept
+    reply = cached_reply(b"call", moment(views), (), 0, Reason.FRESH, b"x", MethodFigures())
+    replies.put(b"call", reply)
+    assert replies.get(b"call") is reply
     rewound.append(0)
     assert replies.get(b"call") is None

@@ -97,14 +97,14 @@ def log(
 
 
 def test_the_log_confirms_it_until_an_event_touches_it() -> None:
-    kept = answer(4)
-    assert not kept.confirm(log(9, *[OTHER] * 5)), "whether event 4 is there wasn't seen"
-    assert not kept.confirm(log(5, OTHER, OTHER, epoch=1)), "another history"
-    assert kept.confirm(log(5, OTHER, OTHER))
-    assert kept.reached == Position(0, 5)
-    assert kept.confirm(log(6, OTHER, OTHER)), "the next read need not tell of event 4"
-    assert not kept.confirm(log(7, OTHER, ORDERS))
-    assert kept.reached == Position(0, 6)
+    owners = answer(4)
+    assert not owners.confirm(log(9, *[OTHER] * 5)), "whether event 4 is there wasn't seen"
+    assert not owners.confirm(log(5, OTHER, OTHER, epoch=1)), "another history"
+    assert owners.confirm(log(5, OTHER, OTHER))
+    assert owners.reached == Position(0, 5)
+    assert owners.confirm(log(6, OTHER, OTHER)), "the next read need not tell of event 4"
+    assert not owners.confirm(log(7, OTHER, ORDERS))
+    assert owners.reached == Position(0, 6)
 
 
 @pytest.mark.parametrize("max_age_ms", [0, 100])

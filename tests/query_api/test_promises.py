@@ -250,16 +250,16 @@ async def test_a_replica_that_lags_answers_nobody_who_knows_more(
     made = world(new_metastore_database(), events=100, shards=1)
     db, table = warm_tables(made.shards)[0]
     replica = copied(made)
-    seen = append(made, "INSERT", db, table)
+    event = append(made, "INSERT", db, table)
     path = f"/v1/databases/{db}/tables/{table}"
-    query = {"consistency": "at_least", "min_position": f"0:{seen}", "max_wait_ms": "1"}
+    query = {"consistency": "at_least", "min_position": f"0:{event}", "max_wait_ms": "1"}
     async with server(replica, again(made.shards)) as client:
         for _ in range(2):
             answer = await client.get(path, params=query)
             assert answer.status_code == 503
     async with server(made.url, again(made.shards)) as client:
         answer = await client.get(path, params=query)
-        assert answer.headers["metatide-position"] == f"0:{seen}"
+        assert answer.headers["metatide-position"] == f"0:{event}"
 
 
 def copied(made: World) -> str:

@@ -17,34 +17,34 @@ SIZES = (1, SMALL_BYTES_MAX, SMALL_BYTES_MAX + 1, 100_000)
 
 @pytest.mark.parametrize("size", SIZES)
 def test_an_object_is_looked_at_once(size: int) -> None:
-    seen: list[int] = []
+    sizes: list[int] = []
 
     @remembered(4)
     def length(data: bytes) -> int:
-        seen.append(len(data))
+        sizes.append(len(data))
         return len(data)
 
     for _ in range(3):
         # Each time from another copy, as if it had been read again.
         assert length(bytes(bytearray(size))) == size
-    assert seen == [size]
+    assert sizes == [size]
 
 
 def test_large_objects_that_were_used_last_are_remembered() -> None:
     size = 400_000
-    seen: list[int] = []
+    numbers: list[int] = []
 
     def copied(data: bytes) -> bytes:
-        seen.append(data[0])
+        numbers.append(data[0])
         return bytes(bytearray(data))
 
     large = Large(copied)
-    kept = LARGE_BYTES_MAX // (2 * size)
-    objects = [bytes([number]) * size for number in range(kept + 1)]
-    for data in (*objects[:kept], objects[0], objects[kept], objects[0], objects[1]):
+    count = LARGE_BYTES_MAX // (2 * size)
+    objects = [bytes([number]) * size for number in range(count + 1)]
+    for data in (*objects[:count], objects[0], objects[count], objects[0], objects[1]):
         assert large(data) == data
         assert large.bytes <= LARGE_BYTES_MAX
-    assert seen == [*range(kept + 1), 1]
+    assert numbers == [*range(count + 1), 1]
 
 
 def test_a_very_large_object_puts_out_no_others() -> None:

@@ -45,7 +45,7 @@ class Both:
 
     def __init__(self, world: World) -> None:
         self.views = Views(world.shards)
-        self.asked = self.cold = 0
+        self.reads_count = self.cold = 0
 
     def cached(self) -> CachedObjects:
         return CachedObjects(self.reader)
@@ -57,7 +57,7 @@ class Both:
 
     def check(self, read: Read[Any], database: Objects) -> None:
         """Where the cache would serve at all, it says the same."""
-        self.asked += 1
+        self.reads_count += 1
         same = without_write_id if isinstance(read, GetTable | GetTables) else plain
         stored = read.answer(database)
         shown = same(stored)
@@ -199,8 +199,8 @@ def test_both_sides_agree_on_everything_that_the_cache_tells(
         both.check(ListDatabases("hive", "*"), database)
         both.check(ListTablesOfAll("hive", "*", "*a*|t*"), database)
     assert tables > 10
-    assert both.asked > 300
-    assert both.cold < both.asked / 2
+    assert both.reads_count > 300
+    assert both.cold < both.reads_count / 2
 
 
 def test_names_mean_the_keys_that_they_name_on_both_sides(small_world: World, both: Both) -> None:

@@ -58,34 +58,34 @@ async def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answer
     source = MemoryShards(*(MemoryShard(*load_databases(0)) for _ in range(2)))
     backend = Backend(source, Nowhere())
     views, resolver = backend.views, backend.resolver
-    kept: dict[Read[Any], tuple[Moment, Any]] = {}
-    seen: Counter[str] = Counter()
+    answers: dict[Read[Any], tuple[Moment, Any]] = {}
+    counts: Counter[str] = Counter()
     for row in rows:
         routed = route(translate(decode(row)), source.count)
         for number, shard in enumerate(source.shards):
             assert shard is not None
             shard.fold([Change(0, row.event_id - 1, row.event_id, routed.get(number, ()))])
-        for read, (before, value) in list(kept.items()):
+        for read, (before, value) in list(answers.items()):
             renewed = views.renewed(before)
             if renewed is None:
-                seen["changed"] += 1
-                del kept[read]
+                counts["changed"] += 1
+                del answers[read]
                 continue
             answer = await resolver.cached(read, ANYTHING)
             assert isinstance(answer, ReadAnswer), (read, answer)
             assert plain(answer.value) == value, read
             assert renewed.reached == answer.position == Position(0, row.event_id)
-            kept[read] = renewed, value
-            seen["same"] += 1
-            seen["absent"] += isinstance(answer.value, NoSuchObjectError)
+            answers[read] = renewed, value
+            counts["same"] += 1
+            counts["absent"] += isinstance(answer.value, NoSuchObjectError)
         for read in random.sample(reads, 4):
             answer = await resolver.cached(read, ANYTHING)
-            if isinstance(answer, ReadAnswer) and answer.moment and len(kept) < KEPT_MAX:
-                kept[read] = answer.moment, plain(answer.value)
+            if isinstance(answer, ReadAnswer) and answer.moment and len(answers) < KEPT_MAX:
+                answers[read] = answer.moment, plain(answer.value)
     resolver.close()
-    assert seen["same"] > 10 * seen["changed"]
-    assert seen["changed"] > 100
-    assert seen["absent"] > 100
+    assert counts["same"] > 10 * counts["changed"]
+    assert counts["changed"] > 100
+    assert counts["absent"] > 100
 
 
 def reads_of(world: World) -> list[Read[Any]]:

@@ -46,10 +46,10 @@ def question(
     database: Database,
     name: str,
     numbers: tuple[int, ...],
-    seen: Position,
+    reached: Position,
     about: TableName | None = None,
 ) -> Question:
-    """A random question with this consistency; `seen` is what its session has seen."""
+    """A random question with this consistency; `reached` is what its session has seen."""
     now = database.now
     kind, place, value, wait, *_ = numbers
     there = list(now.content.tables)
@@ -72,17 +72,17 @@ def question(
         case "within":
             requirement = Requirement(Consistency.WITHIN, latest=True, max_age_ms=AGE_MS)
         case "at_least":
-            least = (Position(seen.epoch, now.event), seen)[wait % 2]
+            least = (Position(reached.epoch, now.event), reached)[wait % 2]
             requirement = Requirement(Consistency.AT_LEAST, latest=False, min_position=least)
         case "write_ids":
-            held = now.content.tables.get(table)
-            if held is not None and held.row.managed:
+            current = now.content.tables.get(table)
+            if current is not None and current.row.managed:
                 read = reads[kind % 5]
                 requirement = Requirement(
                     Consistency.WRITE_IDS,
                     latest=False,
                     write_ids=now.valid_ids(table),
-                    table_id=held.row.id,
+                    table_id=current.row.id,
                     accept_newer=bool(wait % 2),
                 )
             else:
@@ -104,20 +104,20 @@ class Clients:
         self._scheduler = scheduler
         self._database = database
         self._check = check
-        self._seen: dict[int, Position] = {}
-        self.asked = self.answered = self.cached = 0
+        self._reached: dict[int, Position] = {}
+        self.asked_count = self.answered = self.cached = 0
         self.unanswered: list[str] = []
 
     def ask(self, name: str, numbers: tuple[int, ...], about: TableName | None = None) -> None:
         """Asks a worker: mostly the one that has the shard, as if another had forwarded it."""
         session = numbers[-1] % 3
-        seen = self._seen.get(session, Position(0, 0))
-        posed = question(self._database, name, numbers, seen, about)
+        reached = self._reached.get(session, Position(0, 0))
+        posed = question(self._database, name, numbers, reached, about)
         node = self._workers[numbers[0] % len(self._workers)]
         if numbers[-2] % 5:
             node = owner_of(self._workers, posed.read) or node
         if node.alive and node.backend is not None:
-            self.asked += 1
+            self.asked_count += 1
             node.submit(partial(self._ask, node, posed, session, self._scheduler.now))
 
     async def _ask(self, node: WorkerNode, posed: Question, session: int, began_s: float) -> None:
@@ -138,7 +138,7 @@ class Clients:
             return
         self.answered += 1
         self.cached += answer.source is Source.CACHE
-        self._seen[session] = max(self._seen.get(session, answer.position), answer.position)
+        self._reached[session] = max(self._reached.get(session, answer.position), answer.position)
         self._check(
             Answered(
                 posed,

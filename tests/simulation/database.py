@@ -169,12 +169,12 @@ class Database:
         )
         self.scheduler.note(f"the database is put back to event {moment.event}")
 
-    def clean(self, kept: int) -> None:
+    def clean(self, count: int) -> None:
         """The cleaner deletes the oldest rows of the log, but none soon after a restore: nobody
         could tell from what is left that there was one."""
         if self.scheduler.now < self.restored_s + CLEANED_AFTER_S:
             return
-        self.oldest = max(self.oldest, self.now.event + 1 - kept)
+        self.oldest = max(self.oldest, self.now.event + 1 - count)
         for event in [event for event in self.log if event < self.oldest]:
             del self.log[event]
 

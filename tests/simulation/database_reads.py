@@ -191,10 +191,10 @@ def reread(
     if table is None:
         yield Reread(epoch, name, snapshot.position, 0, wanted, Rows())
         return
-    held = dict(table.partitions)
+    stored = dict(table.partitions)
     rows = Rows(
         tables=(table.image,) if () in wanted else (),
-        partitions=tuple(partition_image(table, values) for values in wanted if values in held),
+        partitions=tuple(partition_image(table, values) for values in wanted if values in stored),
     )
     yield Reread(epoch, name, snapshot.position, table.row.id, wanted, rows)
 

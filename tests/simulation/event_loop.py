@@ -215,14 +215,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return future
 
     def _pool(self, executor: Executor | None) -> _Pool:
-        kept = self._pools.get(id(executor))
-        if kept is None:
+        entry = self._pools.get(id(executor))
+        if entry is None:
             places = getattr(executor, "_max_workers", _DEFAULT_PLACES)
-            kept = self._pools[id(executor)] = (
+            entry = self._pools[id(executor)] = (
                 executor,
                 _Pool(self._scheduler, self.process, places),
             )
-        return kept[1]
+        return entry[1]
 
     def _process_events(self, _event_list: list[Any]) -> None:
         pass

@@ -137,9 +137,9 @@ def retention(world: "World", numbers: Numbers) -> None:
     if log is not None:
         number = numbers[2] % len(log.partitions)
         partition = log.partitions[number]
-        kept = (0, 1, 5, 30)[numbers[3] % 4]
-        world.scheduler.note(f"partition {number} keeps its last {kept} records")
-        partition.forget(partition.end - kept)
+        count = (0, 1, 5, 30)[numbers[3] % 4]
+        world.scheduler.note(f"partition {number} keeps its last {count} records")
+        partition.forget(partition.end - count)
         world.has_lost_records = True
 
 

@@ -134,7 +134,7 @@ def simulate(plan: Plan, settle: Callable[[World], None]) -> Outcome:
         except Exception as error:
             outcome.error = error
         finally:
-            world.counts["asked"] = world.clients.asked
+            world.counts["asked"] = world.clients.asked_count
             world.counts["answered"] = world.clients.answered
             world.counts["cached"] = world.clients.cached
             world.counts["unanswered"] = len(world.clients.unanswered)

@@ -336,12 +336,12 @@ def allocate(now: Moment, picks: Picks) -> Apply | None:
     def apply(now: Moment) -> Change:
         table = _same(now, read)
         _still(now, txn)
-        held = now.ids.get(table.name, {})
-        if table.name != read.name or txn in held:
+        own_ids = now.ids.get(table.name, {})
+        if table.name != read.name or txn in own_ids:
             raise Refused
         id_ = now.next_ids.get(table.name, 1)
         changes = {
-            "ids": {**now.ids, table.name: {**held, txn: id_}},
+            "ids": {**now.ids, table.name: {**own_ids, txn: id_}},
             "next_ids": {**now.next_ids, table.name: id_ + 1},
         }
         message = messages.alloc_write_ids(table.name.db, table.name.table, [(txn, id_)])
@@ -359,7 +359,7 @@ def end(now: Moment, picks: Picks) -> Apply | None:
 
     def apply(now: Moment) -> Change:
         _still(now, txn)
-        pairs = [(table.db, held[txn]) for table, held in now.ids.items() if txn in held]
+        pairs = [(table.db, own_ids[txn]) for table, own_ids in now.ids.items() if txn in own_ids]
         state = TxnState.COMMITTED if commits else TxnState.ABORTED
         changes = {"txns": {**now.txns, txn: state}}
         if commits:

@@ -8,13 +8,13 @@ from packaging.requirements import Requirement
 
 def closure(name: str, extras: Collection[str]) -> Iterator[importlib.metadata.Distribution]:
     """The distributions that a distribution needs, with all that these need."""
-    seen: set[tuple[str, frozenset[str]]] = set()
+    visited: set[tuple[str, frozenset[str]]] = set()
     waiting = [(name, frozenset(extras))]
     while waiting:
         package = waiting.pop()
-        if package in seen:
+        if package in visited:
             continue
-        seen.add(package)
+        visited.add(package)
         distribution = importlib.metadata.distribution(package[0])
         if package[0] != name:
             yield distribution

@@ -30,16 +30,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = config.getoption("--services")
     if chosen is None:
         return
-    kept: dict[pytest.Item, None] = {}
-    seen = set[tuple[Path, frozenset[str]]]()
+    selected: dict[pytest.Item, None] = {}
+    covered = set[tuple[Path, frozenset[str]]]()
     for item in items:
         servers = FIXTURES.intersection(getattr(item, "fixturenames", ()))
         marks = {mark.name for mark in item.iter_markers()}
         if not servers or marks & {"torture", "containers"}:
             continue
-        if chosen == "quick" and (marks & SLOW or (item.path, servers) in seen):
+        if chosen == "quick" and (marks & SLOW or (item.path, servers) in covered):
             continue
-        seen.add((item.path, servers))
-        kept[item] = None
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = kept
+        covered.add((item.path, servers))
+        selected[item] = None
+    config.hook.pytest_deselected(items=[item for item in items if item not in selected])
+    items[:] = selected

@@ -22,7 +22,7 @@ class Program:
     def __init__(self, name: str, launch: Callable[[], Launch], log: Path) -> None:
         self.name = name
         self.restarts = 0
-        self.held = False
+        self.is_held = False
         """Whether it stays away although it has ended."""
 
         self._launch, self._log = launch, log
@@ -35,7 +35,7 @@ class Program:
 
     def start(self) -> None:
         with self._starting:
-            self.held = False
+            self.is_held = False
             if not self.running:
                 self._start()
 
@@ -45,14 +45,14 @@ class Program:
 
     def tend(self) -> None:
         with self._starting:
-            if not self.held and not self.running:
+            if not self.is_held and not self.running:
                 self.restarts += 1
                 self._start()
 
     def hold(self) -> None:
         """Keeps it away from now on, once it has ended."""
         with self._starting:
-            self.held = True
+            self.is_held = True
 
     def send(self, number: signal.Signals) -> None:
         """Sends a signal to the process and to those that it has started."""

@@ -31,7 +31,7 @@ class Session:
         self.position = Position(0, 0)
         self.evidence = ""
         """The last answer, as it came."""
-        self.seen = dict.fromkeys(TABLES, -1)
+        self.last_places = dict.fromkeys(TABLES, -1)
         self.restores = 0
 
     def version(self, name: str, need: str) -> tuple[int, bool] | None:
@@ -175,8 +175,8 @@ class Readers:
         history, restores = self._truth.tables[name], self._truth.restores
         if session.restores != restores:
             session.restores, session.position = restores, Position(0, 0)
-            session.seen = dict.fromkeys(TABLES, -1)
-        least = session.seen[name]
+            session.last_places = dict.fromkeys(TABLES, -1)
+        least = session.last_places[name]
         answer = session.version(name, f"consistency=any&min_position={session.position}")
         if self._count(answer) and answer is not None and self._truth.restores == restores:
             place = history.place(answer[0])
@@ -185,7 +185,7 @@ class Readers:
                     f"any: {name} at {answer[0]}, place {place} < {least}",
                     f"{session.position}; {session.evidence}",
                 )
-            session.seen[name] = max(least, place)
+            session.last_places[name] = max(least, place)
 
     def _count(self, answer: tuple[int, bool] | None) -> bool:
         if answer is None:

@@ -81,16 +81,16 @@ def differences(stand: Stand, *, exact: bool) -> list[str]:
     return different
 
 
-def difference(held: Mapping[str, Any], replayed: Mapping[str, Any], *, exact: bool) -> str | None:
+def difference(ours: Mapping[str, Any], replayed: Mapping[str, Any], *, exact: bool) -> str | None:
     """In what the digests of a store differ from those of a fresh replay."""
-    if held["offset"] < replayed["offset"]:
-        return f"the store ends at offset {held['offset']}, the topic at {replayed['offset']}"
-    if exact and held["offset"] > replayed["offset"]:
+    if ours["offset"] < replayed["offset"]:
+        return f"the store ends at offset {ours['offset']}, the topic at {replayed['offset']}"
+    if exact and ours["offset"] > replayed["offset"]:
         return (
-            f"the brokers have lost records: the store ends at offset {held['offset']}, the topic "
+            f"the brokers have lost records: the store ends at offset {ours['offset']}, the topic "
             f"at {replayed['offset']}"
         )
-    contents = held["content"], replayed["content"]
+    contents = ours["content"], replayed["content"]
     names = [
         name
         for name in contents[0].keys() & contents[1].keys()
@@ -98,8 +98,8 @@ def difference(held: Mapping[str, Any], replayed: Mapping[str, Any], *, exact: b
     ]
     if names:
         return f"readers see another {', '.join(sorted(names)[:5])}"
-    if exact and held["exact"] != replayed["exact"]:
-        return f"other bytes: {held['exact']}, not {replayed['exact']}"
+    if exact and ours["exact"] != replayed["exact"]:
+        return f"other bytes: {ours['exact']}, not {replayed['exact']}"
     return None
 
 

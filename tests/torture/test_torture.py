@@ -109,6 +109,6 @@ def test_logs_outlive_their_run(tmp_path: Path) -> None:
     log = tmp_path / "worker-1.log"
     log.write_bytes(b"old " + bytes(LOG_BYTES_MAX - 3) + b"end")
     Journal(tmp_path / "journal").keep_logs(7, [log])
-    kept = (tmp_path / "journal" / "logs-7" / "worker-1.log").read_bytes()
-    assert len(kept) == LOG_BYTES_MAX
-    assert kept.endswith(b"end")
+    end = (tmp_path / "journal" / "logs-7" / "worker-1.log").read_bytes()
+    assert len(end) == LOG_BYTES_MAX
+    assert end.endswith(b"end")

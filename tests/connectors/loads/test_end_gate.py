@@ -33,7 +33,7 @@ def nothing_asked() -> AbstractContextManager[DatabaseSnapshot]:
     raise AssertionError("the database is asked")
 
 
-def passes(seen: Moment, watermark: Watermark, later: Moment | None = None) -> None:
+def passes(shown: Moment, watermark: Watermark, later: Moment | None = None) -> None:
     """Lets a load end whose snapshot showed this; the database shows what is `later`."""
 
     @contextmanager
@@ -43,8 +43,8 @@ def passes(seen: Moment, watermark: Watermark, later: Moment | None = None) -> N
             yield snapshot
 
     gate = EndGate(watermark, 0, [1], open_snapshot, lambda: True)
-    gate.see(cast("DatabaseSnapshot", seen))
-    watermark.rise(0, [0, max(watermark.event(0, [1]), seen.position)])
+    gate.see(cast("DatabaseSnapshot", shown))
+    watermark.rise(0, [0, max(watermark.event(0, [1]), shown.position)])
     gate.wait()
 
 

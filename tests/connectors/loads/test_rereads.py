@@ -125,5 +125,5 @@ async def test_a_partition_in_doubt_is_read_again(
                 assert after is not None
                 assert after.loads.ended is not None
                 assert after.loads.ended.lo == before.loads.ended.lo, "the whole table was loaded"
-                held = {values: entry.data for values, entry in reader(worker).partitions(TABLE)}
-                assert held == stored(metastore.database_url)
+                folded = {values: entry.data for values, entry in reader(worker).partitions(TABLE)}
+                assert folded == stored(metastore.database_url)

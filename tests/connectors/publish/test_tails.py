@@ -49,14 +49,14 @@ def test_what_moves_no_position_is_passed_over() -> None:
 
 def test_records_that_tell_of_no_event_do_not_hide_those_that_do() -> None:
     enough = WINDOW_RECORDS // 2
-    seen = Tail()
+    tail = Tail()
     for head in (change(1), *[RecordHeaders(RecordKind.CONTROL, 0)] * enough):
-        seen.see(head, 0)
-    assert seen.found
-    assert not seen.is_enough
+        tail.see(head, 0)
+    assert tail.found
+    assert not tail.is_enough
     for event in range(2, 1 + enough):
-        seen.see(change(event), 0)
-    assert seen.is_enough
+        tail.see(change(event), 0)
+    assert tail.is_enough
 
 
 def test_a_later_epoch_counts_more_than_a_greater_id() -> None:
@@ -78,14 +78,14 @@ def test_an_epoch_that_no_connector_can_have_begun_is_passed_over() -> None:
 def test_what_a_load_has_seen_is_known_in_its_epoch() -> None:
     """The event may have been lost before anybody published it."""
     end = RecordHeaders(RecordKind.LOAD, 1, 8, "end")
-    seen = Tail()
+    tail = Tail()
     for head in (reset(3, 1), change(5, 1), end):
-        seen.see(head, 0)
-    together = _together({0: seen}, {0: 9})
+        tail.see(head, 0)
+    together = _together({0: tail}, {0: 9})
     assert (together.upto, together.known) == ((5,), PublishedEvent(5, HASH))
     assert together.loaded == 8
-    seen.see(reset(4, 2), 0)
-    assert _together({0: seen}, {0: 9}).loaded == 0
+    tail.see(reset(4, 2), 0)
+    assert _together({0: tail}, {0: 9}).loaded == 0
 
 
 @pytest.mark.parametrize("heads", [[change(41)], []])
@@ -150,14 +150,14 @@ def test_a_change_after_a_reset_counts_in_any_case() -> None:
 
 
 def test_the_record_that_tells_the_position_is_found_among_others() -> None:
-    seen = Tail()
+    tail = Tail()
     load = RecordHeaders(RecordKind.LOAD, 1, 50)
     for offset, head in enumerate([change(4), reset(3, 1), load, reset(3, 1), load]):
-        seen.see(head, offset)
-    assert seen.offset == 1, "the first reset of an epoch counts"
+        tail.see(head, offset)
+    assert tail.offset == 1, "the first reset of an epoch counts"
     for offset, head in enumerate([change(5, 1), change(5, 1), load, change(4, 1), load], 5):
-        seen.see(head, offset)
-    assert seen.offset == 6, "a shard stands at the highest event"
+        tail.see(head, offset)
+    assert tail.offset == 6, "a shard stands at the highest event"
     silent = Tail()
     silent.see(load, 0)
-    assert _together({0: seen, 1: silent}, {0: 9, 1: 9}).offsets == (6, None)
+    assert _together({0: tail, 1: silent}, {0: 9, 1: 9}).offsets == (6, None)

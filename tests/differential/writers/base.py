@@ -34,7 +34,7 @@ class Base:
         """The ids of transactions by their names in the script; all writers share them."""
         self.write_ids = write_ids
         """Write ids by transaction, database and table."""
-        self._seen: dict[tuple[str, str], Any] = {}
+        self._last_shown: dict[tuple[str, str], Any] = {}
 
     def connect(self) -> None:
         """Replaces the connection by a new one."""
@@ -53,9 +53,9 @@ class Base:
     def table(self, db: str, table: str, *, stale: bool = False) -> Any:
         """A table as the metastore shows it now or, if `stale`, as this writer last saw it."""
         key = self.place(db, table)
-        if not stale or key not in self._seen:
-            self._seen[key] = self.shown(*key)
-        return self._seen[key]
+        if not stale or key not in self._last_shown:
+            self._last_shown[key] = self.shown(*key)
+        return self._last_shown[key]
 
     def shown(self, db: str, table: str) -> Any:
         request = self.t.GetTableRequest(

@@ -17,8 +17,8 @@ def change(value: Any, by: Change) -> Any:
             case "set":
                 value.parameters = {**(value.parameters or {}), **new}
             case "unset":
-                kept = {key: one for key, one in (value.parameters or {}).items() if key != new}
-                value.parameters = kept
+                others = {key: one for key, one in (value.parameters or {}).items() if key != new}
+                value.parameters = others
             case "columns":
                 value.sd.cols = _columns(new)
             case "add":

@@ -78,10 +78,10 @@ class ToyMetastore:
         if txns := self._open_txns():
             txn = txns[which % len(txns)]
             self.rows.txns[txn] = TxnState.COMMITTED
-            held = self.rows.ids.get(txn)
-            if held is not None:
-                self.rows.committed.add(held)
-            named = frozenset(() if held is None else (held,))
+            write_id = self.rows.ids.get(txn)
+            if write_id is not None:
+                self.rows.committed.add(write_id)
+            named = frozenset(() if write_id is None else (write_id,))
             self._write("commit", txn=txn, named=named if self.names_ids else None)
 
     def abort(self, which: int) -> None:

@@ -74,8 +74,8 @@ class Colder(WriteIdDatabase):
 
 def test_an_answer_from_the_database_is_explained_with_what_to_do() -> None:
     with serving(warm(), Colder()) as url:
-        _, _, held, _, answer, position, remedy = explain(url, "lake.other")
-    assert held == (
+        _, _, state, _, answer, position, remedy = explain(url, "lake.other")
+    assert state == (
         "Known: the cache doesn't hold all of the table: nobody has asked for it yet "
         "(never_loaded)."
     )

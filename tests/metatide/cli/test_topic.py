@@ -146,10 +146,10 @@ def test_what_no_image_needs_is_trimmed(kafka_broker: str, tmp_path: Path) -> No
     assert "no image of shard 1" in str(refused)
     assert [bounds.first for bounds in topic_bounds(events).values()] == [0, 0]
     image(images, events, 1, 500)
-    kept = {"0": 100, "1": 500 - tails.WINDOW_RECORDS}
+    first_offsets = {"0": 100, "1": 500 - tails.WINDOW_RECORDS}
     for _ in range(2):
         trimmed = invoke(events, "topic", "trim", "--images", images)
-        assert json.loads(trimmed.stdout) == {"first": kept}
+        assert json.loads(trimmed.stdout) == {"first": first_offsets}
 
 
 def test_the_connector_tells_how_it_does(

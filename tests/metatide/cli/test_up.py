@@ -129,11 +129,11 @@ def test_children_have_the_secrets_that_they_need(folder: Path, postgres_server:
         "METATIDE_CLIENT_TOKEN": "hush",
     }
     with stack(folder, **secrets) as running:
-        held = {
+        names_by_process = {
             process.name: set(secrets) & psutil.Process(process.pid).environ().keys()
             for process in running.state.processes
         }
-    assert held == {
+    assert names_by_process == {
         "kafka": set(),
         "connect": {"METATIDE_DATABASE_URL"},
         "worker-1": {"METATIDE_DATABASE_URL", "METATIDE_IMAGES_URL"},

@@ -19,10 +19,10 @@ def check_that_it_is_begun_anew(store: Store) -> None:
     with store.engine.begin() as connection:
         connection.execute(insert(names), [_row("first", 0), _row("second", 0)])
     session = store.session()
-    held, pool = threading.Event(), ThreadPoolExecutor(2)
+    locked, pool = threading.Event(), ThreadPoolExecutor(2)
     try:
-        rival = pool.submit(_rival, store, names, held)
-        assert held.wait(30)
+        rival = pool.submit(_rival, store, names, locked)
+        assert locked.wait(30)
         [txn_id] = session.open_transactions(1, 1_800_000_000_000)
         rows = [_row("first", 1), _row("second", 1)]
         session.write([Update("SEQUENCE_TABLE", ("SEQUENCE_NAME",), rows)], [])
@@ -38,7 +38,7 @@ def check_that_it_is_begun_anew(store: Store) -> None:
         assert list(connection.scalars(ours)) == [1, 1]
 
 
-def _rival(store: Store, names: Table, held: threading.Event) -> None:
+def _rival(store: Store, names: Table, locked: threading.Event) -> None:
     """Holds the second row and, once a session holds the first and waits, asks for that."""
     first, second = (names.c.SEQUENCE_NAME == name for name in ("first", "second"))
     free = select(names).where(first).with_for_update(skip_locked=True)
@@ -48,7 +48,7 @@ def _rival(store: Store, names: Table, held: threading.Event) -> None:
             connection.execute(text("SET LOCAL deadlock_timeout = '60s'"))
         connection.execute(insert(names), [_row(f"heavy{n}", 0) for n in range(_HEAVY)])
         connection.execute(update(names).where(second).values(NEXT_VAL=7))
-        held.set()
+        locked.set()
         deadline = time.monotonic() + 30
         while prober.execute(free).all():
             prober.rollback()

@@ -22,38 +22,38 @@ FIELDS = {
 
 
 def check(store: Store) -> None:
-    events, kept = EventModel(workload_runs.log(store)), RowModel(store)
-    check_databases(events, kept)
-    check_tables(events, kept)
-    check_partitions(events, kept)
-    check_statistics(events, kept, store.schema)
-    check_constraints(events, kept)
-    check_transactions(events, kept)
+    events, stored = EventModel(workload_runs.log(store)), RowModel(store)
+    check_databases(events, stored)
+    check_tables(events, stored)
+    check_partitions(events, stored)
+    check_statistics(events, stored, store.schema)
+    check_constraints(events, stored)
+    check_transactions(events, stored)
 
 
-def check_databases(events: EventModel, kept: RowModel) -> None:
-    assert kept.databases.keys() == events.databases.keys()
+def check_databases(events: EventModel, stored: RowModel) -> None:
+    assert stored.databases.keys() == events.databases.keys()
     for name, database in events.databases.items():
-        row = kept.databases[name]
+        row = stored.databases[name]
         assert row.DB_LOCATION_URI == database["3"]
         assert row.DB_MANAGED_LOCATION_URI == database["10"]
         assert row.CREATE_TIME == database["9"]
-        assert kept.database_parameters[row.DB_ID] == database["4"]
-    assert kept.functions.keys() == events.functions.keys()
-    for function, row in kept.functions.items():
+        assert stored.database_parameters[row.DB_ID] == database["4"]
+    assert stored.functions.keys() == events.functions.keys()
+    for function, row in stored.functions.items():
         assert row.CLASS_NAME == events.functions[function]["3"]
         assert row.CREATE_TIME == events.functions[function]["6"]
 
 
-def check_tables(told: EventModel, kept: RowModel) -> None:
-    assert kept.tables.keys() == told.tables.keys()
+def check_tables(told: EventModel, stored: RowModel) -> None:
+    assert stored.tables.keys() == told.tables.keys()
     for name, table in told.tables.items():
-        assert kept.tables[name] == {id_: table.struct[id_] for id_ in kept.tables[name]}
+        assert stored.tables[name] == {id_: table.struct[id_] for id_ in stored.tables[name]}
 
 
-def check_partitions(events: EventModel, kept: RowModel) -> None:
+def check_partitions(events: EventModel, stored: RowModel) -> None:
     for name, table in events.tables.items():
-        rows = kept.partitions[name]
+        rows = stored.partitions[name]
         assert rows.keys() == table.partitions.keys()
         keys = [key["1"] for key in table.struct["8"]]
         for values, row in rows.items():
@@ -67,13 +67,13 @@ def check_partitions(events: EventModel, kept: RowModel) -> None:
             assert row["6"] == struct["6"]
 
 
-def check_statistics(events: EventModel, kept: RowModel, schema: Version) -> None:
+def check_statistics(events: EventModel, stored: RowModel, schema: Version) -> None:
     of_tables: dict[tuple[Any, ...], Struct] = {
         (name, column): figures
         for name, table in events.tables.items()
         for column, figures in table.statistics.items()
     }
-    rows = {(kept.names[r.TBL_ID], r.COLUMN_NAME): r for r in kept.table_statistics}
+    rows = {(stored.names[r.TBL_ID], r.COLUMN_NAME): r for r in stored.table_statistics}
     assert rows.keys() == of_tables.keys()
     for key, figures in of_tables.items():
         check_figures(rows[key], figures)
@@ -85,15 +85,15 @@ def check_statistics(events: EventModel, kept: RowModel, schema: Version) -> Non
         if column not in table.retyped
     }
     partition_rows = {
-        (kept.partition_names[r.PART_ID], r.COLUMN_NAME): r
-        for r in kept.partition_statistics
-        if r.COLUMN_NAME not in events.tables[kept.partition_names[r.PART_ID][0]].retyped
+        (stored.partition_names[r.PART_ID], r.COLUMN_NAME): r
+        for r in stored.partition_statistics
+        if r.COLUMN_NAME not in events.tables[stored.partition_names[r.PART_ID][0]].retyped
     }
     assert partition_rows.keys() == of_partitions.keys()
     for partition, row in partition_rows.items():
         check_figures(row, of_partitions[partition])
     if schema < Version.V4_1:
-        check_repeated_names(kept)
+        check_repeated_names(stored)
 
 
 def check_figures(row: Row[Any], figures: Struct) -> None:
@@ -106,15 +106,15 @@ def check_figures(row: Row[Any], figures: Struct) -> None:
     assert [getattr(row, column) for column in columns] == list(data.values())
 
 
-def check_repeated_names(kept: RowModel) -> None:
-    for row in kept.table_statistics:
-        assert (row.DB_NAME, row.TABLE_NAME) == kept.names[row.TBL_ID]
-    for row in kept.partition_statistics:
-        assert (row.DB_NAME, row.TABLE_NAME) == kept.partition_names[row.PART_ID][0]
-        assert row.PARTITION_NAME == kept.part_name[row.PART_ID]
+def check_repeated_names(stored: RowModel) -> None:
+    for row in stored.table_statistics:
+        assert (row.DB_NAME, row.TABLE_NAME) == stored.names[row.TBL_ID]
+    for row in stored.partition_statistics:
+        assert (row.DB_NAME, row.TABLE_NAME) == stored.partition_names[row.PART_ID][0]
+        assert row.PARTITION_NAME == stored.part_name[row.PART_ID]
 
 
-def check_constraints(events: EventModel, kept: RowModel) -> None:
+def check_constraints(events: EventModel, stored: RowModel) -> None:
     expected = {
         (table.name, name)
         for table in events.tables.values()
@@ -122,17 +122,17 @@ def check_constraints(events: EventModel, kept: RowModel) -> None:
         if parent is None or not parent.dropped
     }
     constraints = {
-        (kept.names[row.CHILD_TBL_ID or row.PARENT_TBL_ID], row.CONSTRAINT_NAME)
-        for row in kept.constraints
+        (stored.names[row.CHILD_TBL_ID or row.PARENT_TBL_ID], row.CONSTRAINT_NAME)
+        for row in stored.constraints
     }
     assert constraints == expected
 
 
-def check_transactions(events: EventModel, kept: RowModel) -> None:
-    assert kept.transactions.keys() == events.transactions.keys()
-    for txn, state in kept.transactions.items():
+def check_transactions(events: EventModel, stored: RowModel) -> None:
+    assert stored.transactions.keys() == events.transactions.keys()
+    for txn, state in stored.transactions.items():
         # A commit that lost against another is aborted without a word.
         assert state == events.transactions[txn] or (state, events.transactions[txn]) == ("a", "o")
     with_ids: dict[Name, dict[int, int]] = {n: ids for n, ids in events.write_ids.items() if ids}
-    assert kept.write_ids == with_ids
-    assert kept.next_write_ids == {name: len(ids) + 1 for name, ids in with_ids.items()}
+    assert stored.write_ids == with_ids
+    assert stored.next_write_ids == {name: len(ids) + 1 for name, ids in with_ids.items()}

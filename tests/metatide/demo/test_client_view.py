@@ -28,15 +28,15 @@ def test_a_client_sees_the_write_ids_that_were_committed(
     store = Store(new_metastore_database())
     workload_runs.write(store, 2_500)
     model = EventModel(workload_runs.log(store))
-    seen = 0
+    count = 0
     for (database, name), ids in model.write_ids.items():
         seen_view = view(store, database, name)
         expected = {w for txn, w in ids.items() if model.transactions[txn] == "c"}
         assert committed(seen_view.write_ids, len(ids)) == expected
         assert seen_view.table_id == int(model.tables[database, name].struct["25"])
         assert seen_view.write_ids.table == f"{database}.{name}"
-        seen += len(expected)
-    assert seen > 100
+        count += len(expected)
+    assert count > 100
 
 
 def test_a_transaction_sees_its_own_writes_and_none_that_began_later(

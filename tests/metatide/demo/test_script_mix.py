@@ -75,13 +75,13 @@ def test_partitions_are_exchanged(events: list[Event]) -> None:
 
 
 def test_cascade_brings_new_columns_to_partitions_without_a_word(store: Store) -> None:
-    kept = RowModel(store)
-    altered = [name for name, table in kept.tables.items() if len(columns_of(kept, name)) > 1]
+    stored = RowModel(store)
+    altered = [name for name, table in stored.tables.items() if len(columns_of(stored, name)) > 1]
     followed = [
         name
-        for name, table in kept.tables.items()
+        for name, table in stored.tables.items()
         if any(column["1"].startswith("added_") for column in table["7"]["1"])
-        and str(table["7"]["1"]) in columns_of(kept, name)
+        and str(table["7"]["1"]) in columns_of(stored, name)
     ]
     assert altered
     assert followed

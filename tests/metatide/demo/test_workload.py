@@ -30,14 +30,14 @@ pytestmark = pytest.mark.slow
 def test_an_observer_of_four_writers_never_sees_a_hole(new_database: Callable[[], str]) -> None:
     store = Store(new_database())
     ended = threading.Event()
-    seen: list[tuple[int, int]] = []
+    observed: list[tuple[int, int]] = []
 
     def observe() -> None:
         events = store.metadata.tables["NOTIFICATION_LOG"].c.EVENT_ID
         with store.engine.connect() as connection:
             while not ended.is_set():
                 count, last = connection.execute(select(func.count(), func.max(events))).one()
-                seen.append((count, last or 0))
+                observed.append((count, last or 0))
                 connection.rollback()
 
     observer = threading.Thread(target=observe)
@@ -47,8 +47,8 @@ def test_an_observer_of_four_writers_never_sees_a_hole(new_database: Callable[[]
     finally:
         ended.set()
         observer.join()
-    assert len({count for count, _ in seen}) > 10
-    assert all(count == last for count, last in seen)
+    assert len({count for count, _ in observed}) > 10
+    assert all(count == last for count, last in observed)
     ids = [row.EVENT_ID for row in workload_runs.rows(store)]
     assert ids == list(range(1, len(ids) + 1))
     with store.engine.connect() as connection:
@@ -82,10 +82,10 @@ def test_a_fill_writes_rows_of_the_size_asked_for_and_no_events(
     size = Size(tables=50, partitions=5_000, storage_descriptors=7)
     *_, written = fill(Workload(store.ids, store.session, store.schema, size, Style()))
     assert written == 5_000
-    kept = RowModel(store)
-    assert len(kept.tables) == 50
-    assert sum(map(len, kept.partitions.values())) == 5_000
-    columns = {str(table["7"]["1"]) for table in kept.tables.values()}
+    stored = RowModel(store)
+    assert len(stored.tables) == 50
+    assert sum(map(len, stored.partitions.values())) == 5_000
+    columns = {str(table["7"]["1"]) for table in stored.tables.values()}
     assert 1 < len(columns) <= 7
     assert workload_runs.rows(store) == []
 

@@ -98,10 +98,10 @@ async def test_an_image_that_is_no_good_leaves_the_one_before(
     imaged = ImagedShards(imaging.topic, imaging.images, tmp_path / "served", BUDGET)
     imaging.image(100)
     await imaged.refresh()
-    held = {one.name for one in Path(imaging.url).rglob("files/*")}
+    names = {one.name for one in Path(imaging.url).rglob("files/*")}
     imaging.image(200)
     for path in Path(imaging.url).rglob("files/*"):
-        if path.name not in held:
+        if path.name not in names:
             path.write_bytes(b"junk")
     await imaged.refresh()
     assert imaged.shards[0].position.offset == 100

@@ -93,9 +93,9 @@ def test_a_ticket_is_renewed_by_the_keytab_as_it_is_then(
     assert keytab.read_bytes() != old
     hold_ticket(principal, str(keytab))
     assert os.environ["KRB5CCNAME"] == first
-    held = gssapi.Credentials(usage="initiate")
-    assert str(held.name) == principal
-    assert held.lifetime > 0
+    credentials = gssapi.Credentials(usage="initiate")
+    assert str(credentials.name) == principal
+    assert credentials.lifetime > 0
     new = keytab.read_bytes()
     keytab.write_bytes(old)
     time.sleep(5)

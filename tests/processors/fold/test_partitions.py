@@ -268,19 +268,19 @@ def test_a_partition_that_was_read_again_tells_nothing_of_its_former_self(shard:
 
 
 @pytest.mark.parametrize(
-    ("columns_hash", "truncates", "kept"),
+    ("columns_hash", "truncates", "remaining"),
     [(1, False, ["c"]), (2, False, []), (1, True, [])],
     ids=["nothing of columns", "other columns", "truncated"],
 )
 def test_alters_of_partitions_end_statistics(
-    shard: Shard, columns_hash: int, truncates: bool, kept: list[str]
+    shard: Shard, columns_hash: int, truncates: bool, remaining: list[str]
 ) -> None:
     added = add("a", data=encode(PARTITION, {}))
     shard.fold(change(1, CreateTable(image())), change(2, added), statistics(3, 0b110))
     altered = (PartitionImage(("a",), 0, columns_hash, b"q"),)
     signals = shard.fold(change(4, PutPartitions(TABLE, 0, altered, False, truncates)))
-    assert columns(shard) == kept
-    assert (SCOPE in signals) == (not kept)
+    assert columns(shard) == remaining
+    assert (SCOPE in signals) == (not remaining)
 
 
 @pytest.mark.parametrize("mark", [bytes, lacking_serde_details], ids=["whole", "lacking details"])

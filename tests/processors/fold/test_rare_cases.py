@@ -97,10 +97,10 @@ def test_a_name_without_a_type_may_change_silently() -> None:
 
 def test_an_altered_name_that_stays_as_it_is_held_is_believed() -> None:
     shard = Shard()
-    held, other = NameImage("t", "T", "ann", None), NameImage("t", "T", "bob", None)
-    shard.fold(change(1, CreateNames(DB)), change(2, PutName(DB, held)))
+    own, other = NameImage("t", "T", "ann", None), NameImage("t", "T", "bob", None)
+    shard.fold(change(1, CreateNames(DB)), change(2, PutName(DB, own)))
     # Its writer had read another line, but writes the one that is held.
-    assert shard.fold(change(3, PutName(DB, held, altered=True, before=other))) == []
+    assert shard.fold(change(3, PutName(DB, own, altered=True, before=other))) == []
     assert [line.owner for line in reader(shard).names(DB)] == ["ann"]
 
 

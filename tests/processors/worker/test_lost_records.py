@@ -50,10 +50,10 @@ def test_a_live_shard_that_is_ahead_of_its_topic_is_built_again(tmp_path: Path) 
     metastore = Metastore(3, 1, seed=1)
     with mortal_broker() as broker:
         topic = new_topic(broker.address, 1)
-        kept = publish(topic, metastore)
+        ends = publish(topic, metastore)
         worker = WorkerProcess(topic, tmp_path, "one")
         with workers(worker):
-            worker.until_at(kept, PATIENCE_S)
+            worker.until_at(ends, PATIENCE_S)
             with broker.forgetting():
                 worker.until_at(publish(topic, metastore), PATIENCE_S)
-            worker.until_at(kept, PATIENCE_S)
+            worker.until_at(ends, PATIENCE_S)

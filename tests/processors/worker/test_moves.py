@@ -54,8 +54,8 @@ def test_shards_move_as_little_as_possible(kafka_broker: str, tmp_path: Path) ->
             assert after[old.name] < before[old.name], "a new one gets a share, and no others move"
         assert second.end() == 0
         last = shares(first, third, fourth)
-        for kept in (first, third, fourth):
-            assert after[kept.name] < last[kept.name], "only those move whose worker left"
+        for staying in (first, third, fourth):
+            assert after[staying.name] < last[staying.name], "only those move whose worker left"
 
 
 def test_a_worker_that_ends_leaves_its_group_before_its_port_closes(

@@ -112,11 +112,11 @@ def test_shards_move_with_the_members(topic: Topic, records: Records, tmp_path: 
     with workers(first):
         first.until_ready(SHARDS)
         with workers(second):
-            kept = {shard["shard"] for shard in first.until_ready(2)["shards"]}
+            staying = {shard["shard"] for shard in first.until_ready(2)["shards"]}
             taken = {shard["shard"] for shard in second.until_ready(2)["shards"]}
-            assert kept | taken == set(range(SHARDS))
+            assert staying | taken == set(range(SHARDS))
             write(topic, records, 100, 200)
-            first.until_at(dict.fromkeys(kept, 200))
+            first.until_at(dict.fromkeys(staying, 200))
             second.until_at(dict.fromkeys(taken, 200))
             assert second.end() == 0
         write(topic, records, 200)

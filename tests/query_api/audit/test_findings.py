@@ -46,13 +46,13 @@ def test_the_sides_are_alike(ours: dict[str, Any], other: dict[str, Any]) -> Non
 
 
 @given(st.integers(1, 10**9))
-def test_the_rule_of_three(seen: int) -> None:
-    findings = bound(seen, 0)
+def test_the_rule_of_three(count: int) -> None:
+    findings = bound(count, 0)
     assert findings.wrong_at_most is not None
     assert findings.nines is not None
     # With a greater share than that, none in so many would be a rare chance.
-    assert seen < 3 or (1 - findings.wrong_at_most) ** seen <= 0.05
-    assert (bound(10 * seen, 0).nines or 0) >= findings.nines
+    assert count < 3 or (1 - findings.wrong_at_most) ** count <= 0.05
+    assert (bound(10 * count, 0).nines or 0) >= findings.nines
 
 
 def test_nothing_is_claimed_where_something_is_wrong_or_nothing_was_seen() -> None:

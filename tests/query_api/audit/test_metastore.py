@@ -116,10 +116,10 @@ def test_nothing_is_found_while_the_metastore_is_ahead(world: World) -> None:
     audits = audited(world.url, world.cache.source, world.scopes)
     assert differences(audits) == []
     assert "behind" in {why for one in audits for why in one.left_out.values()}
-    kept = [one for one in audits if one.scope == Scope(ScopeKind.TABLE, FIGURES)]
-    assert kept[0].objects > 15
-    assert kept[0].position is not None
-    assert kept[0].position.event > world.cache.current
+    of_figures = [one for one in audits if one.scope == Scope(ScopeKind.TABLE, FIGURES)]
+    assert of_figures[0].objects > 15
+    assert of_figures[0].position is not None
+    assert of_figures[0].position.event > world.cache.current
     world.cache.follow()
     assert world.wrong() == {}
 

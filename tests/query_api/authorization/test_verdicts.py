@@ -111,8 +111,8 @@ async def test_who_waited_looks_at_the_log_once_more(backend: Backend, log: Log)
 
     reads, ann = Reads(), Caller()
     own = MetastoreVerdicts(cast(LatestReads, reads), backend.views, 60.0)
-    seen = await asyncio.gather(*(own.may_see(ann, {ORDERS}) for _ in range(2)))
-    assert seen == [True, False]
+    verdicts = await asyncio.gather(*(own.may_see(ann, {ORDERS}) for _ in range(2)))
+    assert verdicts == [True, False]
     assert ann.areas == [ORDERS]
     assert reads.count == 5
 

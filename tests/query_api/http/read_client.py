@@ -23,10 +23,10 @@ class Nowhere:
     def __init__(self, log: LatestLog | None = None) -> None:
         self.history = LogHistory()
         self.log = log
-        self.asked: list[Read[Any]] = []
+        self.reads: list[Read[Any]] = []
 
     async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
-        self.asked.append(read)
+        self.reads.append(read)
         raise UnansweredError("the metastore's database does not answer", 1.0)
 
     async def after_now(self, reached: Position) -> LatestLog | None:
@@ -41,7 +41,7 @@ class EmptyDatabase(Nowhere):
         self.event = log.current
 
     async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
-        self.asked.append(read)
+        self.reads.append(read)
         return DatabaseAnswer(NoSuchObjectError("there is nothing"), self.event)
 
 

@@ -236,12 +236,12 @@ def test_latest_asks_the_database_while_it_waits_unless_told_how_long_to_wait() 
         waiting = asyncio.create_task(client.get(f"{latest}&max_wait_ms=60000"))
         await asyncio.sleep(0.05)
         assert not waiting.done()
-        assert not database.asked
+        assert not database.reads
         await shard.move(change(5))
         assert grounds(await waiting) == ("cache", "fresh")
         database.log = LatestLog(0, 6, [(6, RowEffects(tables=(ORDERS,)))])
         assert grounds(await client.get(latest)) == ("database", "behind")
-        assert len(database.asked) == 1
+        assert len(database.reads) == 1
 
     ask(shards, asking, database=database)
 
@@ -272,7 +272,7 @@ def test_what_was_asked_for_and_is_cold_is_signalled_once() -> None:
     [cold] = get(shards, f"{TABLE}?{ANY}", database=EmptyDatabase(LatestLog(0, 1, [])))
     assert grounds(cold) == ("database", "cold")
     assert cold.headers["metatide-detail"] == "never_loaded"
-    assert shards.asked == [], "nothing is loaded for what does not exist"
+    assert shards.wanted == [], "nothing is loaded for what does not exist"
 
 
 @pytest.mark.parametrize(

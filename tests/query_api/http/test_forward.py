@@ -62,7 +62,7 @@ def test_an_owner_that_can_not_answer_leaves_it_to_the_database(alive: bool) -> 
     with serving(MemoryShards(None)) as url:
         there = url if alive else f"http://127.0.0.1:{free_port()}"
         ask(elsewhere(there), asking, database=database)
-    assert len(database.asked) == 1
+    assert len(database.reads) == 1
 
 
 def test_what_was_forwarded_is_not_forwarded_again() -> None:
@@ -188,4 +188,4 @@ def test_a_part_that_nobody_has_leaves_all_of_it_to_the_database() -> None:
         assert grounds(tables) == ("database", "not_owned")
 
     ask(first, asking, database=database)
-    assert database.asked
+    assert database.reads

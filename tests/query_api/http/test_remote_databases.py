@@ -105,7 +105,7 @@ def test_the_cache_says_where_its_tables_are(path: str, consistency: str, asks: 
     assert response.status_code == 422
     assert "hive.afar is a remote database" in response.json()["detail"]
     assert "Thrift" in response.json()["detail"]
-    assert bool(database.asked) is asks
+    assert bool(database.reads) is asks
 
 
 @pytest.mark.parametrize("path", OF_AFAR)
@@ -116,7 +116,7 @@ def test_so_does_the_database(path: str) -> None:
 
     assert response.status_code == 422
     assert "hive.afar is a remote database" in response.json()["detail"]
-    assert database.asked
+    assert database.reads
 
 
 @pytest.mark.parametrize(("path", "status"), OF_OTHERS)
@@ -150,7 +150,7 @@ def test_a_missing_table_is_worth_a_load_of_the_databases() -> None:
     [response] = get(source, f"/v1/databases/sales/tables/none?{ANY}", database=FilledDatabase())
 
     assert (response.status_code, *grounds(response)) == (404, "database", "cold")
-    assert source.asked == [(databases_scope("hive"), 0)]
+    assert source.wanted == [(databases_scope("hive"), 0)]
 
 
 @pytest.mark.parametrize("path", ["", "/orders"])
@@ -191,5 +191,5 @@ def test_who_does_not_hold_its_names_leaves_a_missing_table_to_the_database() ->
     path = f"/v1/databases/sales/tables/{name.table}?{ANY}"
     [response] = get(source, path, database=database)
 
-    assert len(database.asked) == 1
+    assert len(database.reads) == 1
     assert response.status_code == 404

@@ -122,11 +122,11 @@ def test_a_consistency_that_is_given_twice_is_refused(first: str) -> None:
 
     async def asking(client: httpx.AsyncClient) -> None:
         twice = [("Metatide-Consistency", first), ("Metatide-Consistency", "any")]
-        for kept in range(2):
+        for is_again in range(2):
             response = await client.get(path, headers=twice)
             assert response.status_code == 400
             assert "give the header metatide-consistency once" in response.json()["detail"]
-            if not kept:
+            if not is_again:
                 await client.get(path, headers={"Metatide-Consistency": "any"})
                 await client.get(path)
         database.log = None
@@ -178,18 +178,18 @@ def test_what_is_kept_is_for_those_who_may_read() -> None:
     ask(shards(), asking, settings=Settings(tokens=tokens))
 
 
-def held_bytes(kept: ResponseCache) -> int:
+def held_bytes(cache: ResponseCache) -> int:
     """What the texts of a cache take, each once."""
     texts: dict[int, bytes | str] = {}
 
     def add(*more: bytes | str | None) -> None:
         texts.update((id(text), text) for text in more if text is not None)
 
-    for key, answer in kept._answers.items():
+    for key, answer in cache._answers.items():
         add(*key, answer.body, answer.etag)
         for accepted, (_, headers, body) in answer.forms.items():
             add(accepted, body, *(text for header in headers for text in header))
-    for head, raw in kept._heads.items():
+    for head, raw in cache._heads.items():
         add(head, raw.before, raw.after, raw.body)
     return sum(map(getsizeof, texts.values()))
 
@@ -200,37 +200,38 @@ def held_bytes(kept: ResponseCache) -> int:
 )
 def test_all_that_is_kept_is_counted(path_chars: int, query_bytes: int, body_bytes: int) -> None:
     views, chance = Views(MemoryShards(MemoryShard())), random.Random(path_chars)
-    kept = ResponseCache(views, lambda _: False)
+    cache = ResponseCache(views, lambda _: False)
     position = [(b"metatide-position", b"0:4")]
     for number in range(30):
         key: Key = "\U0001f30a" * path_chars, b"%d" % number + b"q" * query_bytes, b"any"
         body = chance.randbytes(body_bytes)
         answer = CachedResponse.of(key, moment(views), (), 0, body, position, lambda: None)
-        kept.put(key, answer)
+        cache.put(key, answer)
         for accepted in (None, b"gzip", b"zstd", b"zstd, gzip" + b" " * 5000):
             head = b"GET %d" % number + bytes(accepted or b"")[:KIB]
             scope = {"state": {"head": head}, "http_version": "1.1", "headers": []}
-            response = kept.response(key, answer, None, accepted)
-            kept.put_head(key, answer, scope, response, Gate().admission)
-    assert len(kept._heads) == 4 * len(kept._answers) == 120
-    assert held_bytes(kept) <= kept._bytes
-    kept.clear()
-    assert not kept._bytes
-    assert not kept._heads
+            response = cache.response(key, answer, None, accepted)
+            cache.put_head(key, answer, scope, response, Gate().admission)
+    assert len(cache._heads) == 4 * len(cache._answers) == 120
+    assert held_bytes(cache) <= cache._bytes
+    cache.clear()
+    assert not cache._bytes
+    assert not cache._heads
 
 
 def test_many_heads_share_a_body() -> None:
     views, key = Views(MemoryShards(MemoryShard())), ("/", b"", b"")
-    kept = ResponseCache(views, lambda _: False)
+    cache = ResponseCache(views, lambda _: False)
     position = [(b"metatide-position", b"0:4")]
     body = random.Random(1).randbytes(100 * KIB)
     answer = CachedResponse.of(key, moment(views), (), 0, body, position, lambda: None)
-    kept.put(key, answer)
+    cache.put(key, answer)
     for number in range(16):
         scope = {"state": {"head": b"%d" % number}, "http_version": "1.1", "headers": []}
-        kept.put_head(key, answer, scope, kept.response(key, answer, None, None), Gate().admission)
-    assert len(kept._heads) == 16
-    assert held_bytes(kept) <= kept._bytes < 150 * KIB
+        response = cache.response(key, answer, None, None)
+        cache.put_head(key, answer, scope, response, Gate().admission)
+    assert len(cache._heads) == 16
+    assert held_bytes(cache) <= cache._bytes < 150 * KIB
 
 
 def test_what_grows_out_of_the_room_is_dropped_with_its_heads(
@@ -238,25 +239,25 @@ def test_what_grows_out_of_the_room_is_dropped_with_its_heads(
 ) -> None:
     monkeypatch.setattr(response_cache, "BYTES_MAX", 20 * KIB)
     views, key = Views(MemoryShards(MemoryShard())), ("/", b"", b"")
-    kept = ResponseCache(views, lambda _: False)
+    cache = ResponseCache(views, lambda _: False)
     position = [(b"metatide-position", b"0:4")]
     answer = CachedResponse.of(key, moment(views), (), 0, b"x", position, lambda: None)
-    kept.put(key, answer)
+    cache.put(key, answer)
     for number in range(16):
         scope = {"state": {"head": b"%d" % number}, "http_version": "1.1", "headers": []}
-        response = kept.response(key, answer, None, b"%d" % number)
-        kept.put_head(key, answer, scope, response, Gate().admission)
-    assert kept.get(key) is None
-    assert not kept._bytes
-    assert not kept._heads
+        response = cache.response(key, answer, None, b"%d" % number)
+        cache.put_head(key, answer, scope, response, Gate().admission)
+    assert cache.get(key) is None
+    assert not cache._bytes
+    assert not cache._heads
 
 
 def test_once_half_is_taken_a_question_must_come_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(response_cache, "BYTES_MAX", 4 * KIB)
-    put, kept = ResponseCache.put, []
+    put, queries = ResponseCache.put, []
 
     def noted(self: ResponseCache, key: Key, answer: CachedResponse) -> None:
-        kept.append(key[1])
+        queries.append(key[1])
         put(self, key, answer)
 
     monkeypatch.setattr(ResponseCache, "put", noted)
@@ -266,4 +267,4 @@ def test_once_half_is_taken_a_question_must_come_twice(monkeypatch: pytest.Monke
             assert (await client.get(f"{NAMES}&{query}")).status_code == 200
 
     ask(shards(), asking)
-    assert kept == [b"consistency=any&limit=1", b"consistency=any&limit=2"]
+    assert queries == [b"consistency=any&limit=1", b"consistency=any&limit=2"]

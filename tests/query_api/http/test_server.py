@@ -58,16 +58,16 @@ def test_the_short_way_gives_what_the_long_one_gives() -> None:
 
 def test_many_at_once_take_the_room_of_one() -> None:
     views = Views(warm())
-    kept = ResponseCache(views, lambda _: False)
+    cache = ResponseCache(views, lambda _: False)
     grounds_of_it = [(b"metatide-position", b"0:4"), (b"x", b"y")]
     key = "/", b"", b""
     cached = CachedResponse.of(key, moment(views), (), 0, b"{}", grounds_of_it, lambda: None)
-    kept.put(key, cached)
+    cache.put(key, cached)
     scope = {"state": {"head": b"GET /"}, "http_version": "1.1", "headers": []}
     for _ in range(40):
-        kept.put_head(key, cached, scope, cached.response(None, None), Gate().admission)
+        cache.put_head(key, cached, scope, cached.response(None, None), Gate().admission)
     assert cached.heads == [b"GET /"]
-    by_head = kept.by_head(b"GET /")
+    by_head = cache.by_head(b"GET /")
     assert by_head is not None
     _, headers, body = cached.response(None, None)
     lines = "".join(f"{name.decode()}: {value.decode()}\r\n" for name, value in headers)

@@ -33,13 +33,13 @@ def test_a_read_from_the_cache() -> None:
         local_http.get(f"{url}{TABLE}")
         whole = spans.until("request")
         local_http.get(f"{url}{TABLE}")
-        kept = spans.until("request")
+        short = spans.until("request")
     assert tree(whole) == {"request": None, "read": "request", "judge": "read"}
     grounds = {"source": "cache", "reason": "fresh", "position": "0:4"}
     assert said(whole, "read") == {"read": "GetTable", "consistency": "latest", **grounds}
     assert said(whole, "request").items() >= {**grounds, "url.path": TABLE}.items()
-    assert tree(kept) == {"request": None}
-    assert said(kept, "request").items() >= grounds.items()
+    assert tree(short) == {"request": None}
+    assert said(short, "request").items() >= grounds.items()
 
 
 def test_a_read_that_waits_and_is_answered_by_the_database() -> None:

@@ -31,22 +31,22 @@ def test_a_cold_table_is_asked_for_once_in_a_while() -> None:
     loads.ask(TABLE, COLD)
     clock.now += AGAIN_AFTER_S - 0.1
     loads.ask(TABLE, COLD)
-    assert shards.asked == [(SCOPE, 5)]
+    assert shards.wanted == [(SCOPE, 5)]
     clock.now += 0.1
     loads.ask(TABLE, COLD)
-    assert shards.asked == [(SCOPE, 5)] * 2
+    assert shards.wanted == [(SCOPE, 5)] * 2
 
 
 def test_a_load_that_is_ahead_needs_no_other() -> None:
     shards = MemoryShards()
     Loads(shards).ask(TABLE, Facts(Position(0, 7), Reason.COLD, Cold.AHEAD))
-    assert shards.asked == []
+    assert shards.wanted == []
 
 
 def test_where_the_table_is_known_only_its_write_ids_are_loaded() -> None:
     shards = MemoryShards()
     Loads(shards).ask(TABLE, Facts(Position(0, 7), None, floor=5))
-    assert shards.asked == [(Scope(ScopeKind.WRITE_IDS, ORDERS), 5)]
+    assert shards.wanted == [(Scope(ScopeKind.WRITE_IDS, ORDERS), 5)]
 
 
 def test_no_load_brings_write_ids_of_tables_outside_of_the_default_catalog() -> None:
@@ -54,9 +54,9 @@ def test_no_load_brings_write_ids_of_tables_outside_of_the_default_catalog() -> 
     elsewhere = Target(TargetKind.TABLE, table_name("spark", ORDERS.db, ORDERS.table))
     loads = Loads(shards)
     loads.ask(elsewhere, Facts(Position(0, 7), None, floor=5))
-    assert shards.asked == []
+    assert shards.wanted == []
     loads.ask(elsewhere, COLD)
-    assert shards.asked == [(Scope(ScopeKind.TABLE, elsewhere.name), 5)]
+    assert shards.wanted == [(Scope(ScopeKind.TABLE, elsewhere.name), 5)]
 
 
 def test_of_many_tables_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,4 +66,4 @@ def test_of_many_tables_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch)
     tables = [Target(TargetKind.TABLE, table_name(None, "sales", name)) for name in "abc"]
     for target in [*tables, tables[2], tables[0]]:
         loads.ask(target, COLD)
-    assert [scope.name.table for scope, _ in shards.asked] == ["a", "b", "c", "a"]
+    assert [scope.name.table for scope, _ in shards.wanted] == ["a", "b", "c", "a"]

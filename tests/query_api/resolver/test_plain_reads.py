@@ -94,15 +94,15 @@ class Comparison:
         reads += [Partition(table, each) for each in values]
         for read in reads:
             alone = Backend(source, Nowhere())
-            expected = seen(alone.resolver.cached_now(read, ANY))
+            expected = judged(alone.resolver.cached_now(read, ANY))
             alone.resolver.close()
             for _ in range(2):
                 self.shared += backend.resolver._plain.answer(read) is not None
-                assert seen(backend.resolver.cached_now(read, ANY)) == expected, read
+                assert judged(backend.resolver.cached_now(read, ANY)) == expected, read
             self.outcomes[type(expected[0]).__name__] += 1
 
 
-def seen(outcome: ReadAnswer[object] | Miss | None) -> Outcome:
+def judged(outcome: ReadAnswer[object] | Miss | None) -> Outcome:
     match outcome:
         case ReadAnswer():
             value = str(outcome.value) if isinstance(outcome.value, Exception) else outcome.value

@@ -95,10 +95,10 @@ class Allowed:
 
     def __init__(self) -> None:
         self.users: dict[str, set[Area]] = {}
-        self.asked: list[tuple[str, Set[Area]]] = []
+        self.questions: list[tuple[str, Set[Area]]] = []
 
     async def may_see(self, reader: Reader, areas: Set[Area]) -> bool:
-        self.asked.append((reader.user, areas))
+        self.questions.append((reader.user, areas))
         return areas <= self.users.get(reader.user, set())
 
 
@@ -120,7 +120,7 @@ async def test_nobody_gets_what_was_kept_for_another() -> None:
         for _ in range(3):
             assert await says(ann, "get_table") == "cache"
             assert await says(eve, "get_table") == "m:get_table"
-        assert len(allowed.asked) == 6
+        assert len(allowed.questions) == 6
         assert 'reason="unauthorized"} 3.0' in here.metrics()
 
 
@@ -141,7 +141,7 @@ async def test_what_tells_of_nothing_guarded_is_answered_without_asking() -> Non
         client = await here.connect()
         assert await says(client, "get_open_txns") == "cache"
         assert await says(client, "list_privileges") == "m:list_privileges"
-        assert not allowed.asked
+        assert not allowed.questions
 
 
 class Later:

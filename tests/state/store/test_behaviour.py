@@ -210,41 +210,41 @@ class Model(RuleBasedStateMachine):
         self.store = self.make()
         self.transaction = self.store.transaction()
         self.committed: dict[bytes, bytes] = {}
-        self.seen: dict[bytes, bytes] = {}
+        self.pairs: dict[bytes, bytes] = {}
         self.snapshots: list[tuple[Any, dict[bytes, bytes]]] = []
         self.scans: list[tuple[Iterator[tuple[bytes, bytes]], list[tuple[bytes, bytes]]]] = []
 
     @rule(key=KEYS, value=st.binary(max_size=3))
     def put(self, key: bytes, value: bytes) -> None:
         self.transaction.put(key, value)
-        self.seen[key] = value
+        self.pairs[key] = value
 
     @rule(key=KEYS)
     def delete(self, key: bytes) -> None:
         self.transaction.delete(key)
-        self.seen.pop(key, None)
+        self.pairs.pop(key, None)
 
     @rule(start=KEYS, end=KEYS)
     def delete_range(self, start: bytes, end: bytes) -> None:
         end = start[:1] + end[1:]
         self.transaction.delete_range(start, end)
-        self.seen = {key: self.seen[key] for key in self.seen if not start <= key < end}
+        self.pairs = {key: self.pairs[key] for key in self.pairs if not start <= key < end}
 
     @rule(key=KEYS)
     def delete_prefix(self, key: bytes) -> None:
         delete_prefix(self.transaction, key)
-        self.seen = {other: self.seen[other] for other in self.seen if not other.startswith(key)}
+        self.pairs = {other: self.pairs[other] for other in self.pairs if not other.startswith(key)}
 
     @rule()
     def commit(self) -> None:
         offset = self.store.position.offset + 1
         self.store.commit(self.transaction, Position(0, offset, offset))
-        self.committed = dict(self.seen)
+        self.committed = dict(self.pairs)
 
     @rule()
     def give_up(self) -> None:
         self.transaction = self.store.transaction()
-        self.seen = dict(self.committed)
+        self.pairs = dict(self.committed)
 
     @rule()
     def take_snapshot(self) -> None:
@@ -253,7 +253,7 @@ class Model(RuleBasedStateMachine):
     @rule(start=KEYS, end=KEYS)
     def start_scan(self, start: bytes, end: bytes) -> None:
         end = start[:1] + end[1:]
-        expected = sorted((key, value) for key, value in self.seen.items() if start <= key < end)
+        expected = sorted((key, value) for key, value in self.pairs.items() if start <= key < end)
         self.scans.append((self.transaction.scan(start, end), expected))
 
     @rule(steps=st.integers(1, 4))
@@ -264,14 +264,14 @@ class Model(RuleBasedStateMachine):
 
     @rule(key=KEYS)
     def get(self, key: bytes) -> None:
-        assert self.transaction.get(key) == self.seen.get(key)
+        assert self.transaction.get(key) == self.pairs.get(key)
         for snapshot, expected in self.snapshots:
             assert snapshot.get(key) == expected.get(key)
 
     @invariant()
     def scans_agree(self) -> None:
         for kind in (b"p", b"s", b"S", b"x"):
-            views = [(self.transaction, self.seen), *self.snapshots]
+            views = [(self.transaction, self.pairs), *self.snapshots]
             for view, expected in views:
                 entries = sorted(entry for entry in expected.items() if entry[0][:1] == kind)
                 assert list(scan_prefix(view, kind)) == entries

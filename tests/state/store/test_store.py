@@ -88,7 +88,7 @@ def test_readers_see_whole_commits_while_a_writer_commits(tmp_path: Path, opener
     """Every commit writes its number everywhere, and replaces a whole range."""
     commits = 400
     torn: list[object] = []
-    seen = set()
+    read_commits = set()
     started = threading.Barrier(4)
 
     def read(store: Store) -> None:
@@ -104,7 +104,7 @@ def test_readers_see_whole_commits_while_a_writer_commits(tmp_path: Path, opener
             if values - {number} or position.applied < last:
                 torn.append((position, values))
             last = position.applied
-            seen.add(last)
+            read_commits.add(last)
 
     with opener(tmp_path / "shard") as store:
         readers = [threading.Thread(target=read, args=(store,)) for _ in range(3)]
@@ -122,7 +122,7 @@ def test_readers_see_whole_commits_while_a_writer_commits(tmp_path: Path, opener
         for reader in readers:
             reader.join()
     assert torn == []
-    assert commits in seen
+    assert commits in read_commits
 
 
 CRASH = """

@@ -43,9 +43,9 @@ def test_it_waits_for_no_more_records_than_there_are(kafka_broker: str) -> None:
             numbers = [int(r.value) for batch in reader.read(shard, 0, end) for r in batch]
             assert numbers == list(range(end))
     left = RECORDS + 10
-    for count, came in consumer.awaited:
+    for count, received in consumer.awaited:
         assert count <= left
-        left -= came
+        left -= received
     assert left == 0
     delete_topic(kafka_broker, topic.name)
 

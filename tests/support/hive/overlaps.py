@@ -34,12 +34,12 @@ def overlap(metastore: Instances, *writes: Write) -> list[Exception | None]:
     sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID
     engine = make_engine(metastore.database_url)
     threads = [Thread(target=run, args=item) for item in enumerate(writes)]
-    with engine.connect() as held, engine.connect() as watch:
-        held.execute(sa.select(sequence).with_for_update())
+    with engine.connect() as locking, engine.connect() as watch:
+        locking.execute(sa.select(sequence).with_for_update())
         for number, thread in enumerate(threads, 1):
             thread.start()
             _until_waiting(watch, number, threads)
-        held.rollback()
+        locking.rollback()
         for thread in threads:
             thread.join(_WAIT_S)
             assert not thread.is_alive(), "a write of a test hangs"

@@ -93,14 +93,14 @@ class MortalBroker:
     def forgetting(self) -> Iterator[None]:
         """What the broker takes within the block, it has lost afterwards, as a leader has that was
         behind the one before."""
-        data, kept = self._folder / "kafka" / "data", self._folder / "kept"
+        data, copy = self._folder / "kafka" / "data", self._folder / "kept"
         self.kill()
-        shutil.copytree(data, kept)
+        shutil.copytree(data, copy)
         self.start()
         yield
         self.kill()
         shutil.rmtree(data)
-        kept.rename(data)
+        copy.rename(data)
         self.start()
 
     @contextmanager

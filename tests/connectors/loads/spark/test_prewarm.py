@@ -126,7 +126,7 @@ def test_it_is_what_loads_here_are_and_no_row_passes_the_driver(
     rows = Rows(monkeypatch)
     planned = prewarm(spark, store, events)
     parts = sum(1 for one in read(events) if isinstance(one.record, LoadRows))
-    assert rows.seen < 3 * TABLES + 2 * PARTITIONS // STRETCH + 20 < PARTITIONS
+    assert rows.count < 3 * TABLES + 2 * PARTITIONS // STRETCH + 20 < PARTITIONS
     assert parts > len(planned)
     ended = ends(events)
     assert all(end.lo == end.hi for end in ended)
@@ -141,17 +141,17 @@ class Rows:
     """Counts what this process reads from the database, and refuses that it writes the topic."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.seen = 0
+        self.count = 0
         whole, stream = DatabaseSnapshot.rows, DatabaseSnapshot.stream
 
         def rows(snapshot: DatabaseSnapshot, *arguments: Any) -> Any:
             found = whole(snapshot, *arguments)
-            self.seen += len(found)
+            self.count += len(found)
             return found
 
         def streamed(snapshot: DatabaseSnapshot, *arguments: Any) -> Any:
             for found in stream(snapshot, *arguments):
-                self.seen += len(found)
+                self.count += len(found)
                 yield found
 
         def send(*_: Any) -> None:

@@ -18,7 +18,9 @@ PATH = "/v1/held"
 HARMLESS = "hive.sales.<img src=x onerror=alert(1)>"
 
 
-def held(shards: MemoryShards, *tables: str, settings: Settings | None = None) -> httpx.Response:
+def ask_held(
+    shards: MemoryShards, *tables: str, settings: Settings | None = None
+) -> httpx.Response:
     responses: list[httpx.Response] = []
 
     async def asking(client: httpx.AsyncClient) -> None:
@@ -34,14 +36,14 @@ def one(table: str, *, reason: str = "", detail: str = "") -> dict[str, Any]:
 
 def test_warm_and_unknown_tables_are_told_in_the_order_of_the_question() -> None:
     shards = warm()
-    answer = held(shards, HARMLESS, "hive.sales.orders", "sales.orders")
+    answer = ask_held(shards, HARMLESS, "hive.sales.orders", "sales.orders")
     assert answer.json() == {
         "tables": [
             one(HARMLESS, reason="cold", detail="never_loaded"),
             one("hive.sales.orders"),
         ]
     }
-    assert shards.asked == []
+    assert shards.wanted == []
 
 
 @pytest.mark.parametrize(
@@ -56,15 +58,15 @@ def test_warm_and_unknown_tables_are_told_in_the_order_of_the_question() -> None
 def test_the_reason_is_the_one_that_a_read_would_get(
     shard: MemoryShard | None, reason: str, detail: str
 ) -> None:
-    answer = held(MemoryShards(shard), "sales.orders")
+    answer = ask_held(MemoryShards(shard), "sales.orders")
     assert answer.json()["tables"] == [one("hive.sales.orders", reason=reason, detail=detail)]
 
 
 def test_a_refresh_is_seen_by_another_load() -> None:
     shard = MemoryShard(*load_table(3))
-    [first] = held(MemoryShards(shard), "sales.orders").json()["tables"]
+    [first] = ask_held(MemoryShards(shard), "sales.orders").json()["tables"]
     shard.fold(load_table(4))
-    [second] = held(MemoryShards(shard), "sales.orders").json()["tables"]
+    [second] = ask_held(MemoryShards(shard), "sales.orders").json()["tables"]
     assert (first["load"], second["load"]) == ("load-3", "load-4")
 
 
@@ -72,15 +74,15 @@ def test_owners_are_asked_and_one_that_does_not_answer_is_a_reason() -> None:
     with serving(warm()) as url:
         shards = MemoryShards(None)
         shards.urls[0] = url
-        assert held(shards, "sales.orders").json()["tables"] == [one("hive.sales.orders")]
+        assert ask_held(shards, "sales.orders").json()["tables"] == [one("hive.sales.orders")]
     shards.urls[0] = f"http://127.0.0.1:{free_port()}"
-    [table] = held(shards, "sales.orders").json()["tables"]
+    [table] = ask_held(shards, "sales.orders").json()["tables"]
     assert (table["warm"], table["reason"]) == (False, "not_owned")
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    assert held(warm()).status_code == 400
-    assert held(warm(), "nodatabase").status_code == 400
-    assert held(warm(), *["a.b"] * 1001).status_code == 400
+    assert ask_held(warm()).status_code == 400
+    assert ask_held(warm(), "nodatabase").status_code == 400
+    assert ask_held(warm(), *["a.b"] * 1001).status_code == 400
     closed = Settings(tokens=Tokens({b"": Role.READ}))
-    assert held(warm(), "sales.orders", settings=closed).status_code == 401
+    assert ask_held(warm(), "sales.orders", settings=closed).status_code == 401

@@ -17,11 +17,11 @@ class Reads:
 
     def __init__(self, text: str | None) -> None:
         self.text = text
-        self.asked = 0
+        self.asked_count = 0
         self.go_on = asyncio.Event()
 
     async def call(self, *given: object) -> str | None:
-        self.asked += 1
+        self.asked_count += 1
         await self.go_on.wait()
         return self.text
 
@@ -60,11 +60,11 @@ async def test_equal_ones_are_read_once_and_remembered() -> None:
     reader = reading(gateway)
     assert reader.at_once(b"\1a") is None
     asking = [asyncio.create_task(reader.text(b"\1a")) for _ in range(5)]
-    await until(lambda: gateway.asked > 0)
+    await until(lambda: gateway.asked_count > 0)
     asking.pop().cancel()
     gateway.go_on.set()
     assert await asyncio.gather(*asking) == ["a = 1"] * 4
-    assert gateway.asked == 1
+    assert gateway.asked_count == 1
     assert reader.at_once(b"\1a") == "a = 1"
     gateway.text = None
     assert await reader.text(b"\1b") is Unable.EXPRESSION
@@ -81,7 +81,7 @@ async def test_there_are_limits() -> None:
         asyncio.create_task(reader.text(bytes((1, number))))
         for number in range(expressions.WAITING_MAX)
     ]
-    await until(lambda: gateway.asked == expressions.WAITING_MAX)
+    await until(lambda: gateway.asked_count == expressions.WAITING_MAX)
     assert reader.at_once(b"\1more") is Unable.EXPRESSION
     gateway.go_on.set()
     await asyncio.gather(*asking)

@@ -28,8 +28,8 @@ class Cache:
     """Shards in memory that follow a metastore's database when they are told to."""
 
     def __init__(self, url: str, stores: Sequence[Store] = ()) -> None:
-        self._found = [MemoryShard(store=one) for one in stores] or [MemoryShard(), MemoryShard()]
-        self.source = MemoryShards(*self._found)
+        self._shards = [MemoryShard(store=one) for one in stores] or [MemoryShard(), MemoryShard()]
+        self.source = MemoryShards(*self._shards)
         self._engine = make_engine(url)
         self._database = find_database(self._engine)
         self._log = Log(self._engine, self._database.version)
@@ -38,24 +38,24 @@ class Cache:
 
     @property
     def memory(self) -> list[MemoryShard]:
-        return self._found
+        return self._shards
 
     @property
     def shards(self) -> int:
-        return len(self._found)
+        return len(self._shards)
 
     def follow(self) -> None:
         """Folds the events since the last time."""
         for row in self._log.after(self.current):
             routed = route(self._renames.address(decode(row)), self.shards)
-            for number, shard in enumerate(self._found):
+            for number, shard in enumerate(self._shards):
                 actions = routed.get(number, ())
                 shard.fold([Change(0, self.current, row.event_id, actions)])
             self.current = row.event_id
 
     def answer(self) -> None:
         """Brings what the fold has asked for."""
-        for shard in self._found:
+        for shard in self._shards:
             scopes, shard.signals = shard.signals, set()
             objects = [scope for scope in scopes if scope.kind is ScopeKind.OBJECTS]
             others = [scope for scope in scopes if scope.kind is not ScopeKind.OBJECTS]
@@ -73,7 +73,7 @@ class Cache:
         load(self._database, self, 0, scopes)
 
     def send(self, shard: int, record: AnyRecord) -> None:
-        self._found[shard].fold([record])
+        self._shards[shard].fold([record])
 
     def flush(self) -> None:
         """A record is folded when it is sent."""

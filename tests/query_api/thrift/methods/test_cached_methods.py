@@ -134,7 +134,7 @@ def test_misses_say_why(source: MemoryShards) -> None:
 def test_what_is_cold_is_asked_for() -> None:
     source = MemoryShards(MemoryShard(change(EVENT, after=0)))
     assert reason(now(cached(source), get_table())) is Reason.COLD
-    assert [scope.name.table for scope, _ in source.asked] == ["orders"]
+    assert [scope.name.table for scope, _ in source.wanted] == ["orders"]
 
 
 def test_lines_of_tables_come_from_the_list_or_where_it_lacks_owners_from_the_tables() -> None:

@@ -24,10 +24,10 @@ class Answering(Current):
     def __init__(self, answer: DatabaseAnswer[Any] | UnansweredError) -> None:
         super().__init__()
         self._answer = answer
-        self.asked = 0
+        self.reads_count = 0
 
     async def answer(self, read: Any) -> Any:
-        self.asked += 1
+        self.reads_count += 1
         if isinstance(self._answer, UnansweredError):
             raise self._answer
         return self._answer
@@ -55,7 +55,7 @@ def test_what_no_event_tells_is_read_anew_each_time(
         assert isinstance(outcome, CallAnswer)
         assert (outcome.source, outcome.reason) == (Source.DATABASE, Reason.DATABASE_ONLY)
         assert (outcome.position, outcome.moment) == (Position(0, EVENT), None)
-        assert database.asked == number
+        assert database.reads_count == number
 
 
 def test_a_database_that_lags_behind_the_clients_own_writes_does_not_answer(
@@ -110,4 +110,4 @@ def test_a_database_whose_details_may_have_changed_silently_is_read(source: Memo
     under_any.set_warehouse("file:/elsewhere")
     outcome = now(under_any, call("get_database", name="sales"))
     assert isinstance(outcome, CallAnswer)
-    assert (outcome.source, database.asked) == (Source.CACHE, 1)
+    assert (outcome.source, database.reads_count) == (Source.CACHE, 1)

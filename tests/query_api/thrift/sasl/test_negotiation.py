@@ -50,9 +50,9 @@ def test_responses_arrive_whole_wherever_their_bytes_are_split(
     negotiation = Negotiation({"GSSAPI", "PLAIN"})
     for number, (response, is_last) in enumerate(zip(responses, are_last, strict=False)):
         data = frame(Status.COMPLETE if is_last else Status.OK, response)
-        seen = [*map(negotiation.feed, pieces((b"" if number else GSSAPI) + data, cuts))]
-        assert seen[:-1] == [None] * (len(seen) - 1)
-        assert seen[-1] == response
+        fed = [*map(negotiation.feed, pieces((b"" if number else GSSAPI) + data, cuts))]
+        assert fed[:-1] == [None] * (len(fed) - 1)
+        assert fed[-1] == response
         assert negotiation.state is State.CHECK
         assert negotiation.held_bytes == 0
         if number < len(responses) - 1:

@@ -17,15 +17,15 @@ class Metastore:
     """Gives tokens, or none in time."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.users: list[str] = []
         self.answers = True
 
     async def fetch(self, _: Address, user: str) -> Token:
-        self.asked.append(user)
+        self.users.append(user)
         await asyncio.sleep(0)
         if not self.answers:
             raise UpstreamError("no answer in time")
-        return Token(user.encode(), b"%d" % len(self.asked))
+        return Token(user.encode(), b"%d" % len(self.users))
 
 
 async def test_all_who_wait_have_the_same_token_or_failure() -> None:
@@ -35,12 +35,12 @@ async def test_all_who_wait_have_the_same_token_or_failure() -> None:
         *(tokens.token(ADDRESS, "ann") for _ in range(20)), return_exceptions=True
     )
     assert {type(failure) for failure in failures} == {UpstreamError}
-    assert metastore.asked == ["ann"]
+    assert metastore.users == ["ann"]
     metastore.answers = True
     received = await asyncio.gather(*(tokens.token(ADDRESS, "ann") for _ in range(20)))
     assert {*received} == {Token(b"ann", b"2")}
     assert await tokens.token(ADDRESS, "ann") == received[0]
-    assert metastore.asked == ["ann"] * 2
+    assert metastore.users == ["ann"] * 2
 
 
 async def test_a_token_that_is_refused_is_replaced() -> None:
