@@ -16,6 +16,7 @@ from statistics import median
 from time import perf_counter, process_time
 from typing import Final
 
+from benchmarks.folding import fold
 from benchmarks.report import report
 from hive.filters.partition_filter import by_filter
 from hive.filters.semantics import PartitionKey
@@ -23,7 +24,6 @@ from hive.names import TableName
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION, TABLE
 from metatide.process.garbage_collection import collect_seldom
-from processors.fold import Fold
 from query_api.cached_objects import CachedObjects
 from query_api.plain_tables import OwnReader, PlainTables
 from query_api.reads import ListPartitionNames
@@ -33,7 +33,7 @@ from state.kv import after
 from state.records import Change
 from state.records.actions import AnyAction, CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
-from state.store import Identity, MemoryBudget, Position, Store
+from state.store import Identity, MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES
 
 KEYS = [
@@ -189,11 +189,7 @@ def stored() -> Iterator[Store]:
             for id_, name in enumerate(TABLES, 1):
                 for action in actions(TableName("hive", "d", name), id_):
                     event += 1
-                    transaction = store.transaction()
-                    fold = Fold(transaction)
-                    fold.apply(Change(0, event - 1, event, (action,)))
-                    fold.flush()
-                    store.commit(transaction, Position(0, event, event))
+                    fold(store, Change(0, event - 1, event, (action,)))
             store.flush()
             yield store
 

@@ -30,16 +30,17 @@ import sqlalchemy as sa
 import uvloop
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from benchmarks.empty_log import make_empty_log
+from benchmarks.folding import fold
 from benchmarks.load import Load, connect, measure, receive
 from benchmarks.random_keys import KINDS
 from benchmarks.report import cpu_s, show
 from hive.errors import UnansweredError
 from hive.names import table_name
-from hive.schema import Version, create, metadata
+from hive.schema import Version, metadata
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION, TABLE
 from metatide.stack.machine import free_port
-from processors.fold import Fold
 from query_api.backend import Backend
 from query_api.database import Primary, bounded_engine
 from query_api.database_answer import DatabaseAnswer
@@ -166,11 +167,7 @@ def actions(count: int, table: Any) -> Iterator[AnyAction]:
 def fill(store: Store) -> None:
     tables = [*actions(SMALL_PARTITIONS, ORDERS), *actions(LARGE_PARTITIONS, EVENTS)]
     for event, action in enumerate(tables, 1):
-        txn = store.transaction()
-        fold = Fold(txn)
-        fold.apply(Change(0, event - 1, event, (action,)))
-        fold.flush()
-        store.commit(txn, Position(0, event, event))
+        fold(store, Change(0, event - 1, event, (action,)))
     store.flush()
 
 
@@ -178,11 +175,7 @@ def fold_up_to(store: Store, event: int) -> None:
     """Moves the shard on to this event, as if none of the events concerned it."""
     before = store.position
     if event > before.applied:
-        txn = store.transaction()
-        fold = Fold(txn)
-        fold.apply(Change(0, before.applied, event))
-        fold.flush()
-        store.commit(txn, Position(0, event, before.offset + 1))
+        fold(store, Change(0, before.applied, event))
 
 
 def with_empty(app: ASGIApp, size: int, primary: Primary | None) -> ASGIApp:
@@ -366,13 +359,8 @@ def measure_latest() -> None:
     port = free_port()
     with postgres.server() as database:
         url = database.new_database()
-        engine = bounded_engine(url, connections=1, statement_timeout_ms=1000)
-        create(engine, Version.V4_1)
         # The events of the benchmark's own tables count as past.
-        sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"]
-        with engine.begin() as connection:
-            connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=1_000))
-        engine.dispose()
+        make_empty_log(url, 999)
         with server(port, url) as running:
             for consistency in (ANY, WITHIN, LATEST):
                 show_current(running, port, consistency, "nothing happens")

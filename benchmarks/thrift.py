@@ -30,18 +30,18 @@ import sqlalchemy as sa
 import uvloop
 
 from benchmarks import random_keys
+from benchmarks.empty_log import make_empty_log
+from benchmarks.folding import fold
 from benchmarks.http import NoDatabase, OneShard, follow, write_events
 from benchmarks.report import show
 from benchmarks.thrift_load import Server, measure
 from hive.names import TableName, table_name
-from hive.schema import Version, create, metadata
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION, TABLE
 from metatide.config.values import ThriftUrl
 from metatide.stack.machine import is_free
 from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import RANGE, Ports
-from processors.fold import Fold
 from query_api.backend import Backend
 from query_api.database import Primary, bounded_engine
 from query_api.requirement import Consistency, Defaults
@@ -53,7 +53,7 @@ from query_api.thrift.server import ThriftServer
 from state.records import Change
 from state.records.actions import AnyAction, CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
-from state.store import Identity, MemoryBudget, Position, Store
+from state.store import Identity, MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES
 from tests.query_api.thrift.methods.wire import arguments, request
 from tests.support.databases import postgres
@@ -183,17 +183,9 @@ def fill(store: Store, event: int = 0) -> None:
     for id_, name in enumerate([*(f"t{number}" for number in range(TABLES)), WIDE], 1):
         for action in actions(name, id_):
             event += 1
-            fold(store, Change(0, event - 1, event, (action,)), event)
-    fold(store, Change(0, event, EVENT), EVENT)
+            fold(store, Change(0, event - 1, event, (action,)))
+    fold(store, Change(0, event, EVENT))
     store.flush()
-
-
-def fold(store: Store, change: Change, event: int) -> None:
-    txn = store.transaction()
-    one = Fold(txn)
-    one.apply(change)
-    one.flush()
-    store.commit(txn, Position(0, event, event))
 
 
 class Prototype(asyncio.Protocol):
@@ -359,11 +351,7 @@ def measure_any(real: Server | None, keys: str) -> None:
 def measure_latest(keys: str) -> None:
     with postgres.server() as database:
         url = database.new_database()
-        engine = bounded_engine(url, connections=1, statement_timeout_ms=1000)
-        create(engine, Version.V4_1)
-        sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"]
-        with engine.begin() as connection:
-            connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=EVENT + 1))
+        make_empty_log(url, EVENT)
         with server(url) as here:
             row = next(rows(TABLES, keys))
             for name in ("nothing happens", "200 events/s on other tables"):
@@ -378,7 +366,6 @@ def measure_latest(keys: str) -> None:
                 show(what, clients=LATEST_CLIENTS, endpoint=ours, prototype=bare)
                 if writer.ident is not None:
                     writer.join()
-        engine.dispose()
 
 
 def measure_relayed() -> None:

@@ -42,7 +42,7 @@ from tests.query_api.thrift.serving import Client, ScriptedMethods, answer
 from tests.support.logins.certificates import Authority
 from tests.support.logins.directory import USER_DN, directory
 from tests.support.logins.kdc import HOST, REALM, SERVICE, kdc
-from tests.support.logins.tickets import load_gssapi, session_with
+from tests.support.logins.tickets import clients_of, load_gssapi, session_with
 from tests.support.processes import open_folder
 
 LOGINS: Final = 300
@@ -191,8 +191,8 @@ def variables(**values: object) -> dict[str, str]:
 def kinds(folder: Path, stack: ExitStack, authority: Authority) -> list[Kind | HttpKind]:
     users = stack.enter_context(directory(folder / "directory", authority, {"ann": PASSWORD}))
     realm = stack.enter_context(kdc(folder))
+    stack.enter_context(clients_of(realm))
     ann, service = realm.keytab("ann"), realm.keytab(SERVICE, f"HTTP/{HOST}@{REALM}")
-    os.environ["KRB5_CONFIG"] = str(realm.config)
     signed = authority.sign("worker")
     over_tls = variables(TLS_CERTIFICATE=signed.certificate, TLS_KEY=signed.key)
     by_ldap = variables(LDAP_URL=users.address, LDAP_USER_DN=USER_DN, LDAP_CA=authority.certificate)
@@ -244,11 +244,9 @@ def kinds(folder: Path, stack: ExitStack, authority: Authority) -> list[Kind | H
 
 
 def main() -> None:
-    load_gssapi()
     with open_folder() as folder, ExitStack() as stack:
         authority = Authority(folder / "authority")
-        trusted = ssl.create_default_context(cafile=authority.certificate)
-        uvloop.run(compare(kinds(folder, stack, authority), trusted))
+        uvloop.run(compare(kinds(folder, stack, authority), authority.trusted))
 
 
 if __name__ == "__main__":

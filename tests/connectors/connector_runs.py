@@ -20,13 +20,13 @@ from connectors.publish.publisher import FENCE, write_now
 from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
 from hive.schema import Version, create, detect, metadata
-from processors.fold import Fold
 from state.records import AnyRecord, Change, decode
 from state.store import MemoryStore
 from state.topic import Topic
 from state.topic.client import topic_bounds
 from state.topic.partitions import assigned_consumer
 from state.tracing import Tracing
+from tests.support.folding import folded_into
 
 PATIENCE_S = 60.0
 QUICK = Pace(gap_ms=100, transactions_s=0.1)
@@ -103,11 +103,7 @@ def fold(messages: list[Message], shard: int = 0) -> MemoryStore:
     """A store with the records of one shard."""
     store = MemoryStore()
     txn = store.transaction()
-    folding = Fold(txn)
-    for message in messages:
-        if message.shard == shard:
-            folding.apply(message.record)
-    folding.flush()
+    folded_into(txn, (message.record for message in messages if message.shard == shard))
     store.commit(txn, store.position)
     return store
 

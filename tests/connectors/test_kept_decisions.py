@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from connectors import kept_decisions, topic_admin
 from connectors.kept_decisions import Standing, keep_decisions
 from connectors.publish import tails
-from processors.fold import Fold
 from state.records import AnyRecord, Change, Pause, SetLists, decode
 from state.records.numbers import NATURAL_MAX
 from state.shard_reader import ShardReader
 from state.store import MemoryStore
 from state.topic import Topic, TopicReader
 from state.topic.client import topic_bounds
+from tests.support.folding import folded_into
 from tests.support.kafka.topics import delete_before, new_topic, write
 
 PAUSE = Pause(0, 7, paused=True)
@@ -48,10 +48,7 @@ def decided(records: list[AnyRecord]) -> tuple[bool, tuple[str, ...], tuple[str,
     """The decisions that a shard of these records knows."""
     store = MemoryStore()
     txn = store.transaction()
-    fold = Fold(txn)
-    for record in records:
-        fold.apply(record)
-    fold.flush()
+    folded_into(txn, records)
     store.commit(txn, store.position)
     head = ShardReader(store.snapshot()).head
     return head.paused, head.whitelist, head.blacklist

@@ -17,13 +17,13 @@ from hive.errors import EventError
 from hive.events.decode import decode
 from hive.events.envelope import GZIP, PLAIN, open_message, seal_message
 from hive.events.row import NotificationRow
-from processors.fold import Fold
 from state import records
 from state.export import export
 from state.records import Change
 from state.shard_reader import ShardReader
 from state.store import MemoryStore, Position
 from tests.hive.events.logs import LOGS, notification_rows
+from tests.support.folding import folded_into
 from tests.support.mutations import NUMBERS, gentle, mutations
 
 HOSTILE: Final = (
@@ -50,10 +50,8 @@ def folded() -> MemoryStore:
     """A shard that has folded a whole log."""
     store = MemoryStore()
     txn = store.transaction()
-    fold = Fold(txn)
-    for row in notification_rows("every-event-json"):
-        fold.apply(_change(row, translate(decode(row))))
-    fold.flush()
+    rows = notification_rows("every-event-json")
+    fold = folded_into(txn, (_change(row, translate(decode(row))) for row in rows))
     store.commit(txn, Position(applied=fold.applied))
     return store
 
@@ -101,10 +99,7 @@ def check(row: NotificationRow) -> None:
     assert named == row.event_id
     change = records.decode(records.encode(_change(row, addressed)))
     txn = folded().transaction()
-    fold = Fold(txn)
-    fold.apply(change)
-    fold.flush()
-    assert fold.applied == row.event_id
+    assert folded_into(txn, [change]).applied == row.event_id
     export(ShardReader(txn))
 
 

@@ -10,11 +10,9 @@ from pyspark.sql import SparkSession
 
 from connectors.log.last_event import LastEvent
 from connectors.publish import publisher
-from metatide.config import Config, load
+from metatide.config import load
 from metatide.config.properties import LACKING
-from metatide.config.schema import Spark
 from metatide.doctor import Status, Target, kafka
-from metatide.spark.session import session
 from metatide.stack import jars
 from metatide.stack.kafka import Kafka
 from metatide.stack.machine import LOOPBACK
@@ -93,24 +91,16 @@ def test_the_doctor_tries_all_three(topic: Topic) -> None:
         assert check(target).status is Status.OK
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    with open_folder() as folder:
-        config = Config(data_dir=folder, spark=Spark(master="local[1]"))
-        with session(config, "properties", reads_kafka=True) as started:
-            yield started
-
-
 @pytest.mark.spark
-def test_spark_tells_its_rack(recorder: Recorder, topic: Topic, spark: SparkSession) -> None:
-    rows = spark.read.format("kafka").options(**source_options(topic)).load()
+def test_spark_tells_its_rack(recorder: Recorder, topic: Topic, kafka_spark: SparkSession) -> None:
+    rows = kafka_spark.read.format("kafka").options(**source_options(topic)).load()
     assert rows.select("value").distinct().count() == 1
     assert told(recorder, "consumer-spark-kafka")
 
 
 @pytest.mark.spark
-def test_java_has_those_that_are_taken_and_lacks_what_is_said_so(spark: SparkSession) -> None:
-    jvm: Any = spark._jvm
+def test_java_has_those_that_are_taken_and_lacks_what_is_said_so(kafka_spark: SparkSession) -> None:
+    jvm: Any = kafka_spark._jvm
     names = set(jvm.org.apache.kafka.clients.consumer.ConsumerConfig.configNames())
     assert {equal.java for equal in EQUALS.values()} <= names
     lacking = {name for name, who in LACKING.items() if who.startswith("Kafka's Java")}

@@ -12,10 +12,9 @@ from hive.schema import Version, create, metadata
 from metatide.stack.database import make_engine
 from query_api.backend import Backend
 from query_api.database import Primary
-from query_api.http import create_app
 from query_api.reads import ListDatabases
 from tests.query_api.folded_world import append, warm_tables, world
-from tests.query_api.http.read_client import grounds
+from tests.query_api.http.read_client import client_of, grounds
 
 
 async def test_within_follows_the_database_as_far_behind_as_it_may(
@@ -24,9 +23,7 @@ async def test_within_follows_the_database_as_far_behind_as_it_may(
     made = world(a_new_database(), events=300, shards=2)
     (db, table), (other_db, other), *_ = warm_tables(made.shards)
     primary = Primary(made.url, connections=2)
-    backend = Backend(made.shards, primary)
-    transport = httpx.ASGITransport(create_app(backend))
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+    async with client_of(Backend(made.shards, primary)) as client:
 
         async def ask(age_ms: int, db: str = db, table: str = table) -> httpx.Response:
             path = f"/v1/databases/{db}/tables/{table}/partition-names"
@@ -56,7 +53,6 @@ async def test_within_follows_the_database_as_far_behind_as_it_may(
         await asyncio.sleep(0.01)
         assert grounds(await ask(1)) == ("database", "rewound")
         assert grounds(await ask(60_000)) == ("database", "rewound")
-    await backend.close()
     await primary.close()
 
 
@@ -66,9 +62,7 @@ async def test_latest_follows_the_database_and_not_the_cache(
     made = world(a_new_database(), events=300, shards=2)
     (db, first_table), (other_db, other), *_ = warm_tables(made.shards)
     primary = Primary(made.url, connections=2)
-    backend = Backend(made.shards, primary)
-    transport = httpx.ASGITransport(create_app(backend))
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+    async with client_of(Backend(made.shards, primary)) as client:
 
         async def ask(db: str, table: str) -> httpx.Response:
             return await client.get(f"/v1/databases/{db}/tables/{table}/partition-names")
@@ -97,7 +91,6 @@ async def test_latest_follows_the_database_and_not_the_cache(
         assert grounds(await ask(db, first_table)) == ("database", "rewound")
         anyway = f"/v1/databases/{db}/tables/{first_table}?consistency=any"
         assert grounds(await client.get(anyway)) == ("database", "rewound")
-    await backend.close()
     await primary.close()
 
 
@@ -134,9 +127,6 @@ async def test_an_event_that_the_database_lost_and_has_anew_is_another_history(
             connection.execute(sa.update(log).where(last).values(changed))
         # Another process, which has never read that row.
         primary = Primary(made.url, connections=2)
-        backend = Backend(made.shards, primary)
-        transport = httpx.ASGITransport(create_app(backend))
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        async with client_of(Backend(made.shards, primary)) as client:
             assert grounds(await client.get(path)) == expected
-        await backend.close()
         await primary.close()

@@ -17,7 +17,6 @@ from starlette.routing import Route
 
 from query_api.backend import Backend
 from query_api.database import Primary
-from query_api.http import create_app
 from query_api.positions import Position, parse_position
 from query_api.requirement import Consistency, Defaults
 from query_api.resolver.shard_facts import look
@@ -27,7 +26,7 @@ from query_api.thrift.methods import CachedMethods
 from state.records import Reset
 from tests.metatide.client.serving import serving, serving_app
 from tests.query_api.folded_world import World, append, warm_tables, world
-from tests.query_api.http.read_client import grounds
+from tests.query_api.http.read_client import client_of, grounds
 from tests.query_api.shards import MemoryShard, MemoryShards
 from tests.query_api.thrift.methods.wire import arguments
 
@@ -99,16 +98,8 @@ def paths(place: Place) -> Iterator[str]:
 @asynccontextmanager
 async def server(url: str, shards: MemoryShards) -> AsyncIterator[httpx.AsyncClient]:
     primary = Primary(url, connections=2)
-    backend = Backend(shards, primary)
-    app = create_app(backend)
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://localhost"
-        ) as client,
-    ):
+    async with client_of(Backend(shards, primary)) as client:
         yield client
-    await backend.close()
     await primary.close()
 
 

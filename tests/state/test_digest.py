@@ -1,7 +1,6 @@
 """What makes two shards equal for their readers, and what does not."""
 
 from hive.names import table_name
-from processors.fold import Fold
 from state import digest
 from state.records import AnyRecord, Change, LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind
 from state.records.actions import AllocateWriteIds, CreateTable, PutConstraints, PutPartitions
@@ -12,6 +11,7 @@ from state.records.objects import (
     TableImage,
 )
 from state.store import MemoryStore
+from tests.support.folding import folded_into
 
 TABLE = table_name(None, "db", "t")
 SCOPE = Scope(ScopeKind.TABLE, TABLE)
@@ -32,10 +32,7 @@ NAME = "table hive.db.t"
 
 def digests(*records: AnyRecord) -> tuple[str, dict[str, str | None]]:
     txn = MemoryStore().transaction()
-    fold = Fold(txn)
-    for record in records:
-        fold.apply(record)
-    fold.flush()
+    folded_into(txn, records)
     return digest.exact(txn), digest.content(txn)
 
 

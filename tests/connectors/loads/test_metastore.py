@@ -3,12 +3,9 @@
 import pytest
 
 from connectors.loads.batch import Database, load
-from connectors.loads.plan import everything
-from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
-from hive.table_lists import TableLists
 from metatide.stack.database import make_engine
-from tests.connectors.loads.load_topic import Log, Topic, contents, differences
+from tests.connectors.loads.load_topic import Log, Topic, contents, differences, scopes
 from tests.hive.reader import script
 from tests.support.hive.metastore import MetastoreFactory
 
@@ -28,9 +25,7 @@ def test_events_and_a_load_amount_to_the_same(metastore_factory: MetastoreFactor
     events.publish(log.after(0), position)
     log.close()
     database = Database(engine, Version.V4_1)
-    with open_snapshot(*database) as snapshot:
-        scopes = [one.scope for one in everything(snapshot, TableLists())]
-    load(database, loads, 0, scopes)
+    load(database, loads, 0, scopes(database))
     loaded, told_by_events = contents(loads), contents(events)
     warm = {label for label, value in told_by_events.items() if value is not None}
     assert {"table hive.both.busy", "table hive.both.child", "names hive.both"} <= warm

@@ -2,19 +2,13 @@
 is read again."""
 
 import asyncio
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from connectors import topic_admin
-from connectors.connector import Connector
 from connectors.loads.images import partition_image
-from connectors.loads.loader import Loader
-from connectors.log.sql_source import SqlSource
 from hive.names import table_name
 from hive.reader.partitions import read_partitions
 from hive.reader.snapshot import open_snapshot
@@ -25,8 +19,9 @@ from processors.worker.worker import Worker
 from state.records.routing import table_shard
 from state.shard_reader import ShardReader
 from state.tables import TableState
-from state.topic import Topic, TopicClient
+from state.topic import TopicClient
 from tests.connectors.connector_runs import new_topic
+from tests.connectors.loads.loading import connecting
 from tests.processors.worker.in_process import until, working
 from tests.support.hive import hms_objects as objects
 from tests.support.hive.hms_client import HmsClient
@@ -37,22 +32,6 @@ pytestmark = pytest.mark.hive
 SHARDS = 2
 DB = "rereads"
 TABLE = table_name(None, DB, "t")
-
-
-@contextmanager
-def connecting(url: str, events: Topic) -> Iterator[Loader]:
-    engine = make_engine(url)
-    loader = Loader(engine, events)
-    connector = Connector(SqlSource(engine), events, on_epoch=loader.begin_epoch)
-    thread = threading.Thread(target=connector.run)
-    thread.start()
-    try:
-        yield loader
-    finally:
-        connector.stop()
-        thread.join()
-        loader.stop()
-        engine.dispose()
 
 
 def reader(worker: Worker) -> ShardReader:
@@ -110,7 +89,7 @@ async def test_a_partition_in_doubt_is_read_again(
         table = client.create_table(table)
         client.add_partitions(table, [["a"], ["b"]])
         [partition, *_] = client.partitions(DB, "t")
-        with connecting(metastore.database_url, events):
+        with connecting(make_engine(metastore.database_url), events):
             description = TopicClient(events.servers, events.name).describe()
             async with working(description, tmp_path) as worker:
                 # The log tells of the table from its creation on.

@@ -1,19 +1,15 @@
 """From a worker that misses a table, through the signals topic, to a worker that has it."""
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import connectors.loads.loader
 from connectors import topic_admin
-from connectors.connector import Connector
 from connectors.loads.batch import Database
 from connectors.loads.loader import Loader
 from connectors.log.last_event import LastEvent
-from connectors.log.sql_source import SqlSource
 from connectors.publish import publisher
 from hive.names import TableName
 from metatide.demo.options import Size
@@ -36,32 +32,13 @@ from state.shard_reader import ShardReader
 from state.topic import Topic, TopicClient
 from tests.connectors.connector_runs import new_topic, read
 from tests.connectors.loads.load_topic import scopes
+from tests.connectors.loads.loading import connecting
 from tests.metatide.demo.workload_runs import filled_store
 from tests.processors.worker.in_process import until, working
 from tests.support.kafka.topics import delete_before, write
 
 SHARDS = 2
 FEW = Size(tables=3, partitions=30, storage_descriptors=3)
-
-
-@contextmanager
-def connecting(store: Store, events: Topic) -> Iterator[Loader]:
-    """A connector that loads what it is asked for."""
-    loader = Loader(store.engine, events)
-    connector = Connector(
-        SqlSource(store.engine),
-        events,
-        on_epoch=loader.begin_epoch,
-        requested_epoch=lambda: loader.requested_epoch,
-    )
-    thread = threading.Thread(target=connector.run)
-    thread.start()
-    try:
-        yield loader
-    finally:
-        connector.stop()
-        thread.join()
-        loader.stop()
 
 
 def warm(worker: Worker, table: TableName) -> bool:
@@ -82,7 +59,7 @@ async def test_what_no_metastore_holds_is_never_loaded(
     too_long = TableName("hive", "default", "x" * 2_000_000)
     wanted = names_scope(unstorable.database)
 
-    with connecting(store, events) as loader:
+    with connecting(store.engine, events) as loader:
         async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
             for table in (too_long, unstorable):
                 worker.ask(table_shard(table, SHARDS), Scope(ScopeKind.TABLE, table), 0)
@@ -100,7 +77,7 @@ def test_whoever_sees_the_topic_of_events_finds_all_partitions_of_the_signals_to
     """A worker that wrote to one that isn't there would have the brokers create it."""
     store, events = Store(new_metastore_database()), new_topic(kafka_broker, SHARDS)
     admin = events.admin()
-    with connecting(store, events):
+    with connecting(store.engine, events):
         while events.name not in (topics := admin.list_topics(timeout=30).topics):
             pass
     assert len(topics[events.signals].partitions) == SHARDS
@@ -121,7 +98,7 @@ async def test_what_a_worker_misses_becomes_warm(
     )
     topic_admin.create(events)
 
-    with connecting(store, events):
+    with connecting(store.engine, events):
         async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
             assert not warm(worker, wanted)
             worker.ask(table_shard(wanted, SHARDS), Scope(ScopeKind.TABLE, wanted), 0)
@@ -147,7 +124,7 @@ async def test_an_order_that_fails_as_none_should_keeps_no_load_from_coming(
     monkeypatch.setattr(connectors.loads.loader, "obey", fail)
     monkeypatch.setattr(connectors.loads.loader, "_RETRY_S_MAX", 0.1)
     topic_admin.create(events)
-    with connecting(store, events):
+    with connecting(store.engine, events):
         async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
             await worker.order(BeginEpoch(0))
             await until(lambda: len(failed) > 0)
@@ -167,7 +144,7 @@ async def test_a_gap_that_a_forged_record_claims_is_loaded_in_vain_until_an_epoc
     shard, ask = table_shard(wanted, SHARDS), Scope(ScopeKind.TABLE, wanted)
     topic_admin.create(events)
 
-    with connecting(store, events) as loader:
+    with connecting(store.engine, events) as loader:
         topic = TopicClient(events.servers, events.name).describe()
         async with working(topic, tmp_path) as worker:
 
@@ -203,12 +180,12 @@ async def test_an_epoch_that_the_topic_lost_is_followed_by_another(
         return why_cold(ShardReader(snapshot), wanted, Cold.NEVER_LOADED) is None
 
     async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
-        with connecting(store, events):
+        with connecting(store.engine, events):
             publisher.reset(events, 1, LastEvent(0), range(SHARDS))
             await until(lambda: all(s.position.epoch == 1 for s in worker.shards.values()))
         for number in range(SHARDS):
             delete_before(events, number, -1)
-        with connecting(store, events):
+        with connecting(store.engine, events):
             worker.ask(shard, wanted, 0)
             await until(lambda: all(s.position.epoch == 2 for s in worker.shards.values()))
             await until(lambda: loaded(worker))

@@ -76,6 +76,20 @@ def figures(of: Sequence[Figure]) -> list[Any]:
     ]
 
 
+def statistics(
+    t: Any, place: tuple[str, str], partition: str | None, of: Sequence[Figure], engine: str
+) -> Any:
+    """Those of a partition, or of the table at this place."""
+    described = t.ColumnStatisticsDesc(
+        isTblLevel=partition is None,
+        dbName=place[0],
+        tableName=place[1],
+        partName=partition,
+        catName="hive",
+    )
+    return t.ColumnStatistics(statsDesc=described, statsObj=figures(of), engine=engine)
+
+
 class Statistics(Base):
     """Actions on statistics; each has the name of the interface's method."""
 
@@ -128,15 +142,7 @@ class Statistics(Base):
     def _statistics(
         self, db: str, table: str, partition: str | None, of: Sequence[Figure], engine: str
     ) -> Any:
-        full_db, full = self.place(db, table)
-        described = self.t.ColumnStatisticsDesc(
-            isTblLevel=partition is None,
-            dbName=full_db,
-            tableName=full,
-            partName=partition,
-            catName="hive",
-        )
-        return self.t.ColumnStatistics(statsDesc=described, statsObj=figures(of), engine=engine)
+        return statistics(self.t, self.place(db, table), partition, of, engine)
 
     def _request(
         self,

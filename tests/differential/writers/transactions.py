@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.differential.writers.base import Base
-from tests.differential.writers.statistics import Figure, figures
+from tests.differential.writers.statistics import Figure, statistics
 from tests.differential.writers.struct_changes import Change, change
 
 
@@ -106,16 +106,8 @@ class Transactions(Base):
     def update_statistics_in(
         self, txn: str, db: str, table: str, partition: str | None, of: Sequence[Figure]
     ) -> None:
-        full_db, full = self.place(db, table)
         write_id, lists = self._written(txn, db, table)
-        described = self.t.ColumnStatisticsDesc(
-            isTblLevel=partition is None,
-            dbName=full_db,
-            tableName=full,
-            partName=partition,
-            catName="hive",
-        )
-        made = self.t.ColumnStatistics(statsDesc=described, statsObj=figures(of), engine="hive")
+        made = statistics(self.t, self.place(db, table), partition, of, "hive")
         request = self.t.SetPartitionsStatsRequest(
             colStats=[made], writeId=write_id, validWriteIdList=lists, engine="hive"
         )

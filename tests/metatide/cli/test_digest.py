@@ -6,12 +6,12 @@ from click.testing import CliRunner, Result
 
 from hive.names import table_name
 from metatide.cli import root
-from processors.fold import Fold
 from state.records import AnyRecord, Change
 from state.records.actions import CreateTable
 from state.records.objects import TableImage
 from state.store import Identity, MemoryBudget, Position, Store
 from state.store.families import SHARD_FAMILIES
+from tests.support.folding import folded_into
 
 IDENTITY = Identity(format_version=1, topic_id="topic", partitions=1, shard=0)
 
@@ -20,11 +20,8 @@ def made(path: Path, *records: AnyRecord) -> Path:
     budget = MemoryBudget(16 * 1024 * 1024)
     with Store(path, IDENTITY, families=SHARD_FAMILIES, budget=budget) as store:
         txn = store.transaction()
-        fold = Fold(txn)
-        for record in records:
-            fold.apply(record)
-        fold.flush()
-        store.commit(txn, Position(0, fold.applied, len(records)))
+        applied = folded_into(txn, records).applied
+        store.commit(txn, Position(0, applied, len(records)))
     return path
 
 

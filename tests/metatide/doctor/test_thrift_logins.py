@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +21,7 @@ from tests.query_api.thrift.http_transport.issuer import Issuer, serving_keys
 from tests.support.logins.certificates import Authority
 from tests.support.logins.directory import USER_DN, directory
 from tests.support.logins.kdc import HOST, REALM, SERVICE, Kdc, kdc
-from tests.support.logins.tickets import load_gssapi
+from tests.support.logins.tickets import clients_of
 from tests.support.processes import open_folder, running
 
 pytestmark = pytest.mark.logins
@@ -56,17 +55,9 @@ def thrift(**keys: object) -> dict[str, object]:
     return {f"thrift_{name}": value for name, value in keys.items()}
 
 
-@contextmanager
-def client_of(realm: Kdc) -> Iterator[None]:
-    load_gssapi()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KRB5_CONFIG", str(realm.config))
-        yield
-
-
 @pytest.fixture(scope="module")
 def realm() -> Iterator[Kdc]:
-    with open_folder() as folder, kdc(folder) as server, client_of(server):
+    with open_folder() as folder, kdc(folder) as server, clients_of(server):
         yield server
 
 
@@ -126,7 +117,7 @@ def test_old_keys_and_unknown_principals_are_told(realm: Kdc, tmp_path: Path) ->
 def test_a_clock_that_is_wrong_is_told(tmp_path: Path, ahead_s: int) -> None:
     with open_folder() as folder:
         server = ShiftedKdc(folder / "kdc", Ports(folder / "ports.json"), ahead_s)
-        with running(server, folder / "kdc.log"), client_of(server):
+        with running(server, folder / "kdc.log"), clients_of(server):
             wrong = of_clients(server.keytab(SERVICE), tmp_path)
     assert wrong.status is Status.FAILED
     assert "NTP" in (wrong.remedy or "")

@@ -1,7 +1,6 @@
 """A worker whose Thrift clients must log in, run as users run it."""
 
 import asyncio
-import ssl
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,13 +25,11 @@ PASSWORD = "wonder#land of tides"
 
 
 async def connect(port: int, authority: Authority) -> Client:
-    trusted = ssl.create_default_context(cafile=authority.certificate)
-    return Client(*await asyncio.open_connection(LOOPBACK, port, ssl=trusted))
+    return Client(*await asyncio.open_connection(LOOPBACK, port, ssl=authority.trusted))
 
 
 async def connect_http(port: int, authority: Authority) -> HttpClient:
-    trusted = ssl.create_default_context(cafile=authority.certificate)
-    return HttpClient(*await asyncio.open_connection(LOOPBACK, port, ssl=trusted))
+    return HttpClient(*await asyncio.open_connection(LOOPBACK, port, ssl=authority.trusted))
 
 
 async def test_a_worker_lets_in_who_logs_in(

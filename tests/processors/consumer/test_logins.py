@@ -12,10 +12,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 from pyspark.sql import SparkSession
 
-from metatide.config import Config, load
-from metatide.config.schema import Spark
+from metatide.config import load
 from metatide.doctor import Finding, Status, Target, kafka
-from metatide.spark.session import session
 from metatide.stack import jars
 from metatide.stack.kafka import KafkaProbe
 from processors.consumer.credentials import credentials
@@ -25,7 +23,6 @@ from state.topic import Topic
 from state.topic.settings import QUIET, Security
 from tests.support.kafka.many_logins import MECHANISMS, USER, ManyLogins, many_logins
 from tests.support.locked_packages import package_folder
-from tests.support.processes import open_folder
 from tests.support.secrets_in_logs import assert_untold
 
 pytestmark = pytest.mark.slow
@@ -139,21 +136,13 @@ def test_a_token_is_used_again_while_it_lives(broker: ManyLogins) -> None:
     assert len(broker.issuer.tokens) == before + 1
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    with open_folder() as folder:
-        config = Config(data_dir=folder, spark=Spark(master="local[1]"))
-        with session(config, "logins", reads_kafka=True) as started:
-            yield started
-
-
 @pytest.mark.spark
-def test_spark_logs_in(broker: ManyLogins, spark: SparkSession, mechanism: str) -> None:
+def test_spark_logs_in(broker: ManyLogins, kafka_spark: SparkSession, mechanism: str) -> None:
     security = security_of(broker.login(mechanism))
     topic = Topic(broker.address, f"spark-{mechanism}", 1, security)
     admin = AdminClient({"bootstrap.servers": broker.address, **security}, logger=QUIET)
     for created in admin.create_topics([NewTopic(topic.name, 1, 1)]).values():
         created.result(30)
-    rows = spark.read.format("kafka").options(**source_options(topic)).load()
+    rows = kafka_spark.read.format("kafka").options(**source_options(topic)).load()
     assert rows.count() == 0
     assert json.loads(rows.schema.json())["fields"][0]["name"] == "key"

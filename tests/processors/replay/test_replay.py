@@ -7,7 +7,6 @@ from threading import Event
 import pytest
 
 from hive.errors import TopicError
-from processors.fold import Fold
 from processors.lost_records import record_mark
 from processors.replay.replay import Progress, rebuild, replay
 from state import digest
@@ -17,6 +16,7 @@ from state.shard_reader import ShardReader
 from state.store import MemoryBudget, MemoryStore, Position, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicClient, TopicReader
+from tests.support.folding import folded_into
 from tests.support.kafka.topics import delete_before, log_records, new_topic, write
 
 SHARDS = 3
@@ -27,10 +27,7 @@ def folded(records: list[AnyRecord]) -> MemoryStore:
     """What the fold alone makes of them, all in one batch."""
     store = MemoryStore()
     txn = store.transaction()
-    fold = Fold(txn)
-    for record in records:
-        fold.apply(record)
-    fold.flush()
+    fold = folded_into(txn, records)
     last = record_mark(encode(records[-1]))
     store.commit(txn, Position(fold.epoch, fold.applied, len(records), record_mark=last))
     return store

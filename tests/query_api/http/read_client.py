@@ -1,7 +1,8 @@
 """A server over shards in memory, asked through HTTP."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -45,6 +46,21 @@ class EmptyDatabase(Nowhere):
         return DatabaseAnswer(NoSuchObjectError("there is nothing"), self.event)
 
 
+@asynccontextmanager
+async def client_of(
+    backend: Backend, settings: Settings | None = None
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of a server of its own; the backend ends with it."""
+    app = create_app(backend, settings)
+    transport = httpx.ASGITransport(app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
+    ):
+        yield client
+    await backend.close()
+
+
 Asking = Callable[[httpx.AsyncClient], Awaitable[None]]
 
 
@@ -54,15 +70,8 @@ def ask(
     """Runs `asking` with a client of a server of its own."""
 
     async def run() -> None:
-        backend = Backend(shards, database or Nowhere())
-        app = create_app(backend, settings)
-        transport = httpx.ASGITransport(app)
-        async with (
-            app.router.lifespan_context(app),
-            httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
-        ):
+        async with client_of(Backend(shards, database or Nowhere()), settings) as client:
             await asking(client)
-        await backend.close()
 
     asyncio.run(run())
 

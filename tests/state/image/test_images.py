@@ -65,6 +65,11 @@ def files(images: Images) -> dict[str, bytes]:
     }
 
 
+def rewrite(images: Images, manifest: Manifest, change: Callable[[bytes], bytes]) -> None:
+    [path] = [path for path in files(images) if path.endswith(manifest.name)]
+    images._storage._fs.pipe_file(path, change(images._storage._fs.cat_file(path)))
+
+
 def exact(path: Path) -> tuple[str, Position]:
     with Store(path, IDENTITY, families=SHARD_FAMILIES, budget=BUDGET) as store:
         return digest.exact(store.snapshot()), store.position
@@ -176,8 +181,7 @@ def test_a_torn_manifest_is_no_image_and_an_older_one_is_taken(
     older = images.create(store, tmp_path / "scratch")
     fold(store, 501, 510)
     newer = images.create(store, tmp_path / "scratch")
-    [path] = [path for path in files(images) if path.endswith(newer.name)]
-    images._storage._fs.pipe_file(path, cut(images._storage._fs.cat_file(path)))
+    rewrite(images, newer, cut)
     assert images.of(IDENTITY) == [older]
     assert images.restore_newest(IDENTITY, tmp_path / "restored") == older
 
@@ -186,9 +190,7 @@ def test_a_manifest_that_tells_another_position_is_refused(
     images: Images, store: Store, tmp_path: Path
 ) -> None:
     manifest = images.create(store, tmp_path / "scratch")
-    [path] = [path for path in files(images) if path.endswith(manifest.name)]
-    data = images._storage._fs.cat_file(path).replace(b"500", b"499")
-    images._storage._fs.pipe_file(path, data)
+    rewrite(images, manifest, lambda data: data.replace(b"500", b"499"))
     assert images.restore_newest(IDENTITY, tmp_path / "restored") is None
 
 
@@ -196,9 +198,7 @@ def test_a_manifest_cannot_name_a_place_elsewhere(
     images: Images, store: Store, tmp_path: Path
 ) -> None:
     manifest = images.create(store, tmp_path / "scratch")
-    [path] = [path for path in files(images) if path.endswith(manifest.name)]
-    data = images._storage._fs.cat_file(path).replace(b'"CURRENT"', b'"../CURRENT"')
-    images._storage._fs.pipe_file(path, data)
+    rewrite(images, manifest, lambda data: data.replace(b'"CURRENT"', b'"../CURRENT"'))
     assert images.of(IDENTITY) == []
 
 

@@ -1,5 +1,6 @@
 """An authority of the tests that signs certificates."""
 
+import ssl
 import subprocess
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -33,6 +34,11 @@ class Authority:
     @property
     def certificate(self) -> Path:
         return self._own.certificate
+
+    @property
+    def trusted(self) -> ssl.SSLContext:
+        """What a client trusts that trusts the authority alone."""
+        return ssl.create_default_context(cafile=self.certificate)
 
     def java_trust(self) -> Path:
         """A file by which Java trusts the authority; its password is `STORE_PASSWORD`."""

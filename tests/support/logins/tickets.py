@@ -6,6 +6,8 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -58,6 +60,15 @@ def session_with(
         | gssapi.RequirementFlag.integrity
         | gssapi.RequirementFlag.confidentiality,
     )
+
+
+@contextmanager
+def clients_of(realm: Kdc) -> Iterator[None]:
+    """Lets this process get tickets of the realm."""
+    load_gssapi()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KRB5_CONFIG", str(realm.config))
+        yield
 
 
 class BriefTickets:

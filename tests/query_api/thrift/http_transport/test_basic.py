@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import ssl
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -11,18 +10,15 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from hive.errors import RefusedLoginError
-from metatide.config import load
 from metatide.config.thrift import Thrift
 from metatide.config.values import ThriftUrl
 from metatide.stack.machine import free_port
-from metatide.worker.certificates import server_tls
-from metatide.worker.logins import mechanisms
-from metatide.worker.thrift import thrift_settings
 from query_api.thrift.http_transport import basic as basic_scheme
 from query_api.thrift.http_transport.basic import Basic
 from query_api.thrift.metastore.client_identity import SET_UGI
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.settings import ThriftSettings
+from tests.query_api.thrift.configured import configured, settings_of
 from tests.query_api.thrift.http_transport.clients import (
     Answer,
     HttpRunning,
@@ -32,7 +28,6 @@ from tests.query_api.thrift.http_transport.clients import (
     serving_http,
 )
 from tests.query_api.thrift.methods.wire import arguments
-from tests.query_api.thrift.sasl.clients import no_token
 from tests.query_api.thrift.serving import HOST, Metastore, answer, result, until
 from tests.query_api.thrift.structs import message
 from tests.support.hive.client import HiveClient
@@ -57,29 +52,17 @@ class Place(NamedTuple):
 
     def thrift(self, **more: str) -> Thrift:
         """The configuration of a Thrift server that asks it."""
-        certificate, key = self.authority.sign("worker")
-        environment = {
-            "PORT": "0",
-            "HTTP_PORT": "0",
-            "TLS_CERTIFICATE": certificate,
-            "TLS_KEY": key,
+        keys = {
+            "PORT": 0,
+            "HTTP_PORT": 0,
             "LDAP_URL": self.directory.address,
             "LDAP_USER_DN": USER_DN,
             "LDAP_CA": self.authority.certificate,
-            **more,
         }
-        environ = {f"METATIDE_THRIFT_{name}": str(value) for name, value in environment.items()}
-        return load(environ=environ).config.thrift
+        return configured(self.authority, **keys | more)
 
     def settings(self, **more: str) -> ThriftSettings:
-        thrift = self.thrift(**more)
-        return thrift_settings(
-            thrift, server_tls("thrift", thrift), mechanisms(thrift, None, no_token)
-        )
-
-    @property
-    def trusted(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cafile=self.authority.certificate)
+        return settings_of(self.thrift(**more))
 
 
 @pytest.fixture(scope="module")
@@ -99,13 +82,13 @@ def _no_password_is_logged(log: WorkerLog) -> None:
 async def ask(
     here: HttpRunning, place: Place, headers: dict[str, str], method: str = "get_table"
 ) -> Answer:
-    return await here.ask(call(method, headers=headers), ssl=place.trusted)
+    return await here.ask(call(method, headers=headers), ssl=place.authority.trusted)
 
 
 async def test_who_shows_the_right_password_is_served(place: Place) -> None:
     async with serving_http(settings=place.settings(), **METHODS) as here:
         for user, password in PASSWORDS.items():
-            client = await here.connect(ssl=place.trusted)
+            client = await here.connect(ssl=place.authority.trusted)
             for _ in range(3):
                 said = await client.ask(call("get_table", headers=basic(user, password)))
                 assert (said.status, said.body) == (200, message("get_table", result("c"), kind=2))
@@ -147,7 +130,7 @@ async def test_all_others_are_refused_with_the_reason(
 
 async def test_each_request_of_a_connection_is_checked(place: Place) -> None:
     async with serving_http(settings=place.settings(), **METHODS) as here:
-        client = await here.connect(ssl=place.trusted)
+        client = await here.connect(ssl=place.authority.trusted)
         for headers, status in (
             (basic("ann", PASSWORDS["ann"]), 200),
             ({}, 401),
@@ -197,11 +180,11 @@ async def test_no_answer_of_a_directory_is_told_as_such(place: Place) -> None:
 
 async def test_a_body_is_not_read_before_the_login(place: Place) -> None:
     async with serving_http(settings=place.settings(), **METHODS) as here:
-        client = await here.connect(ssl=place.trusted)
+        client = await here.connect(ssl=place.authority.trusted)
         large = {"content-length": str(50 << 20), "expect": "100-continue"}
         said = await client.ask(post(b"", {**large, **basic("ann", WRONG)}))
         assert (said.status, said.keeps_open) == (401, False)
-        client = await here.connect(ssl=place.trusted)
+        client = await here.connect(ssl=place.authority.trusted)
         client.writer.write(post(b"", {**large, **basic("ann", PASSWORDS["ann"])}))
         assert await client.reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -211,7 +194,7 @@ async def test_metastores_are_told_who_has_logged_in_whatever_the_client_says(
 ) -> None:
     metastore = Metastore()
     async with serving_http(metastore, settings=place.settings()) as here:
-        client = await here.connect(ssl=place.trusted)
+        client = await here.connect(ssl=place.authority.trusted)
         headers = {**basic("ann", PASSWORDS["ann"]), "x-actor-username": "root"}
         ugi = message(SET_UGI, arguments(SET_UGI, "root", ["wheel"]))
         assert (await client.ask(post(ugi, headers))).status == 200
@@ -223,7 +206,7 @@ async def test_metastores_are_told_who_has_logged_in_whatever_the_client_says(
 
 async def test_the_log_names_who_has_logged_in(place: Place, log: WorkerLog) -> None:
     async with serving_http(settings=place.settings(), **METHODS) as here:
-        client = await here.connect(ssl=place.trusted)
+        client = await here.connect(ssl=place.authority.trusted)
         headers = basic("ann", PASSWORDS["ann"])
         await client.ask(call("get_table", headers=headers))
         await client.ask(post(b"no call", headers))

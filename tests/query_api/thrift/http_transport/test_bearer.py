@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import ssl
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,16 +11,14 @@ import jwt
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from metatide.config import load
 from metatide.config.values import ThriftUrl
-from metatide.worker.certificates import server_tls
-from metatide.worker.thrift import thrift_settings
 from query_api.thrift.http_transport import key_set
 from query_api.thrift.http_transport.bearer import SKEW_S
 from query_api.thrift.metastore.client_identity import SET_UGI
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.sasl.unauthenticated import NEEDS_HTTP_LOGIN
 from query_api.thrift.settings import ThriftSettings
+from tests.query_api.thrift.configured import configured, settings_of
 from tests.query_api.thrift.http_transport.clients import Answer, HttpRunning, call, serving_http
 from tests.query_api.thrift.http_transport.issuer import (
     AUDIENCE,
@@ -55,28 +52,18 @@ class Place(NamedTuple):
         partial.replace(self.file)
 
     def settings(self, keys: str | None = None, **more: str) -> ThriftSettings:
-        certificate, key = self.authority.sign("worker")
-        environment = {
-            "PORT": "0",
-            "HTTP_PORT": "0",
-            "TLS_CERTIFICATE": str(certificate),
-            "TLS_KEY": str(key),
-            "JWT_KEYS": keys or str(self.file),
+        of_jwt = {
+            "PORT": 0,
+            "HTTP_PORT": 0,
+            "JWT_KEYS": keys or self.file,
             "JWT_ISSUER": ISSUER,
             "JWT_AUDIENCE": AUDIENCE,
-            "JWT_CA": str(self.authority.certificate),
-            **more,
+            "JWT_CA": self.authority.certificate,
         }
-        environ = {f"METATIDE_THRIFT_{name}": value for name, value in environment.items()}
-        thrift = load(environ=environ).config.thrift
-        return thrift_settings(thrift, server_tls("thrift", thrift))
-
-    @property
-    def trusted(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cafile=self.authority.certificate)
+        return settings_of(configured(self.authority, **of_jwt | more))
 
     async def ask(self, here: HttpRunning, headers: dict[str, str]) -> Answer:
-        return await here.ask(call("get_table", headers=headers), ssl=self.trusted)
+        return await here.ask(call("get_table", headers=headers), ssl=self.authority.trusted)
 
 
 @pytest.fixture
@@ -98,7 +85,7 @@ async def test_who_shows_a_token_is_served(place: Place, algorithm: str) -> None
     place.issuer.add("second", algorithm)
     place.write()
     async with serving_http(settings=place.settings(), **METHODS) as here:
-        client = await here.connect(ssl=place.trusted)
+        client = await here.connect(ssl=place.authority.trusted)
         for user in ("ann", "ann", "bob@example.com"):
             headers = bearer(place.issuer.token(user))
             assert (await client.ask(call("get_table", headers=headers))).status == 200
@@ -180,7 +167,7 @@ async def test_without_a_token_nobody_is_served(place: Place, headers: dict[str,
         said = await place.ask(here, headers)
         assert (said.status, said.header("www-authenticate")) == (401, 'Bearer realm="metatide"')
         assert b"Bearer" in said.body
-        binary = await here.running.connect(ssl=place.trusted)
+        binary = await here.running.connect(ssl=place.authority.trusted)
         reply = await binary.call("get_table")
         assert reply is not None
         assert NEEDS_HTTP_LOGIN.encode() in reply.body
@@ -190,7 +177,7 @@ async def test_a_token_is_refused_once_it_has_expired(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serving_http(settings=place.settings(), **METHODS) as here:
-        client = await here.connect(ssl=place.trusted)
+        client = await here.connect(ssl=place.authority.trusted)
         request = call("get_table", headers=bearer(place.issuer.token(lives_s=3 - SKEW_S)))
         assert (await client.ask(request)).status == 200
         async with asyncio.timeout(30):
@@ -302,7 +289,7 @@ async def test_metastores_are_told_who_has_logged_in_whatever_the_client_says(
     async with serving_http(metastore, settings=place.settings()) as here:
         headers = {**bearer(place.issuer.token()), "x-actor-username": "root"}
         request = call("create_database", headers=headers)
-        assert (await here.ask(request, ssl=place.trusted)).status == 200
+        assert (await here.ask(request, ssl=place.authority.trusted)).status == 200
         assert metastore.heard == [SET_UGI, "create_database"]
         assert b"ann" in metastore.calls[0]
         assert b"root" not in b"".join(metastore.calls)

@@ -2,9 +2,7 @@
 
 import asyncio
 import base64
-import os
 import shutil
-import ssl
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -12,12 +10,9 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from hive.errors import InputError
-from metatide.config import load
-from metatide.worker.certificates import server_tls
-from metatide.worker.logins import mechanisms
-from metatide.worker.thrift import thrift_settings
 from query_api.thrift.metastore.client_identity import SET_UGI
 from query_api.thrift.settings import ThriftSettings
+from tests.query_api.thrift.configured import configured, settings_of
 from tests.query_api.thrift.http_transport.clients import (
     PATH,
     SPNEGO,
@@ -27,17 +22,11 @@ from tests.query_api.thrift.http_transport.clients import (
     serving_http,
 )
 from tests.query_api.thrift.http_transport.issuer import Issuer, bearer
-from tests.query_api.thrift.sasl.clients import no_token
 from tests.query_api.thrift.serving import Metastore, answer, result
 from tests.query_api.thrift.structs import message
 from tests.support.logins.certificates import Authority
 from tests.support.logins.kdc import HOST, REALM, SERVICE, Kdc, kdc
-from tests.support.logins.tickets import (
-    BriefTickets,
-    keep_tickets_out,
-    load_gssapi,
-    session_with,
-)
+from tests.support.logins.tickets import BriefTickets, clients_of, keep_tickets_out, session_with
 from tests.support.processes import open_folder
 from tests.support.programs import system_program
 from tests.support.worker_log import WorkerLog
@@ -56,25 +45,13 @@ class Realm(NamedTuple):
     authority: Authority
 
     def settings(self, keytab: Path | None = None, **more: str) -> ThriftSettings:
-        certificate, key = self.authority.sign("worker")
-        environment = {
-            "PORT": "0",
-            "HTTP_PORT": "0",
-            "TLS_CERTIFICATE": str(certificate),
-            "TLS_KEY": str(key),
+        keys = {
+            "PORT": 0,
+            "HTTP_PORT": 0,
             "KERBEROS_PRINCIPAL": f"hive/_HOST@{REALM}",
-            "KERBEROS_KEYTAB": str(keytab or self.service),
-            **more,
+            "KERBEROS_KEYTAB": keytab or self.service,
         }
-        environ = {f"METATIDE_THRIFT_{name}": value for name, value in environment.items()}
-        thrift = load(environ=environ).config.thrift
-        return thrift_settings(
-            thrift, server_tls("thrift", thrift), mechanisms(thrift, HOST, no_token)
-        )
-
-    @property
-    def trusted(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cafile=self.authority.certificate)
+        return settings_of(configured(self.authority, **keys | more), HOST)
 
     def session(self, service: str = "HTTP", mechanism: str | None = SPNEGO) -> Any:
         return session_with(self.ann, f"ann@{REALM}", service, mechanism)
@@ -82,15 +59,10 @@ class Realm(NamedTuple):
 
 @pytest.fixture(scope="module")
 def realm() -> Iterator[Realm]:
-    load_gssapi()
-    with open_folder() as folder, kdc(folder) as server:
-        os.environ["KRB5_CONFIG"] = str(server.config)
-        try:
-            keytab = server.keytab(SERVICE, HTTP_SERVICE)
-            authority = Authority(folder / "authority")
-            yield Realm(server, server.keytab("ann"), keytab, authority)
-        finally:
-            del os.environ["KRB5_CONFIG"]
+    with open_folder() as folder, kdc(folder) as server, clients_of(server):
+        keytab = server.keytab(SERVICE, HTTP_SERVICE)
+        authority = Authority(folder / "authority")
+        yield Realm(server, server.keytab("ann"), keytab, authority)
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +73,7 @@ def _no_ticket_is_logged(realm: Realm, log: WorkerLog, monkeypatch: pytest.Monke
 async def refused(realm: Realm, settings: ThriftSettings, headers: dict[str, str]) -> Answer:
     """The refusal of a request."""
     async with serving_http(settings=settings, **METHODS) as here:
-        said = await here.ask(call("get_table", headers=headers), ssl=realm.trusted)
+        said = await here.ask(call("get_table", headers=headers), ssl=realm.authority.trusted)
         assert said.status == 401
         assert "Negotiate" in said.header("www-authenticate")
         assert not here.running.methods.calls
@@ -114,7 +86,7 @@ async def test_who_shows_a_ticket_is_served_and_the_server_proves_itself_too(
     realm: Realm, mechanism: str | None
 ) -> None:
     async with serving_http(settings=realm.settings(), **METHODS) as here:
-        client = await here.connect(ssl=realm.trusted)
+        client = await here.connect(ssl=realm.authority.trusted)
         for _ in range(2):
             session = realm.session(mechanism=mechanism)
             said = await client.ask(call("get_table", headers=negotiate(session.step())))
@@ -129,7 +101,7 @@ async def test_who_shows_a_ticket_is_served_and_the_server_proves_itself_too(
 
 async def test_a_ticket_counts_for_its_request_alone(realm: Realm) -> None:
     async with serving_http(settings=realm.settings(), **METHODS) as here:
-        client = await here.connect(ssl=realm.trusted)
+        client = await here.connect(ssl=realm.authority.trusted)
         said = await client.ask(call("get_table", headers=negotiate(realm.session().step())))
         assert (said.status, said.header("persistent-auth")) == (200, "false")
         assert (await client.ask(call("get_table"))).status == 401
@@ -186,7 +158,7 @@ async def test_new_keys_in_the_keytab_are_used_at_once_and_old_ones_are_refused(
     async with serving_http(settings=settings, **METHODS) as here:
         session = session_with(bob, f"bob@{REALM}", "HTTP", SPNEGO)
         request = call("get_table", headers=negotiate(session.step()))
-        assert (await here.ask(request, ssl=realm.trusted)).status == 200
+        assert (await here.ask(request, ssl=realm.authority.trusted)).status == 200
         assert here.users() == ["bob"]
     session = session_with(bob, f"bob@{REALM}", "HTTP", SPNEGO)
     said = await refused(realm, realm.settings(before), negotiate(session.step()))
@@ -218,9 +190,9 @@ async def test_tickets_and_tokens_go_side_by_side(realm: Realm, tmp_path: Path) 
     session = session_with(realm.kdc.keytab("carl"), f"carl@{REALM}", "HTTP", SPNEGO)
     async with serving_http(settings=settings, **METHODS) as here:
         for headers in (bearer(issuer.token()), negotiate(session.step())):
-            said = await here.ask(call("get_table", headers=headers), ssl=realm.trusted)
+            said = await here.ask(call("get_table", headers=headers), ssl=realm.authority.trusted)
             assert said.status == 200
-        said = await here.ask(call("get_table", headers=bearer("no")), ssl=realm.trusted)
+        said = await here.ask(call("get_table", headers=bearer("no")), ssl=realm.authority.trusted)
         asks = [value for name, value in said.headers if name == "www-authenticate"]
         assert [value.split()[0] for value in asks] == ["Bearer", "Negotiate"]
 

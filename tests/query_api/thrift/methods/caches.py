@@ -4,14 +4,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from connectors.loads.batch import find_database, load
-from connectors.loads.plan import everything
 from connectors.loads.rereads import reread
 from connectors.publish.renames import Renames
 from connectors.publish.routing import route
 from hive.events.decode import decode
 from hive.names import TableName
-from hive.reader.snapshot import open_snapshot
-from hive.table_lists import TableLists
 from hive.write_ids.snapshot import OPEN_TXN_TIMEOUT_MS
 from metatide.stack.database import make_engine
 from query_api.backend import Backend
@@ -20,7 +17,7 @@ from query_api.requirement import Consistency, Defaults
 from query_api.thrift.methods import CachedMethods
 from state.records import AnyRecord, Change, ScopeKind
 from state.store import Store
-from tests.connectors.loads.load_topic import Log
+from tests.connectors.loads.load_topic import Log, scopes
 from tests.query_api.shards import MemoryShard, MemoryShards
 
 
@@ -56,9 +53,9 @@ class Cache:
     def answer(self) -> None:
         """Brings what the fold has asked for."""
         for shard in self._shards:
-            scopes, shard.signals = shard.signals, set()
-            objects = [scope for scope in scopes if scope.kind is ScopeKind.OBJECTS]
-            others = [scope for scope in scopes if scope.kind is not ScopeKind.OBJECTS]
+            wished, shard.signals = shard.signals, set()
+            objects = [scope for scope in wished if scope.kind is ScopeKind.OBJECTS]
+            others = [scope for scope in wished if scope.kind is not ScopeKind.OBJECTS]
             if others:
                 load(self._database, self, 0, others)
             wanted = {scope.name: _in_doubt(shard, scope.name) for scope in objects}
@@ -68,9 +65,7 @@ class Cache:
     def load(self) -> None:
         """Loads all that there is, once the events before it are folded."""
         self.follow()
-        with open_snapshot(*self._database) as snapshot:
-            scopes = [one.scope for one in everything(snapshot, TableLists())]
-        load(self._database, self, 0, scopes)
+        load(self._database, self, 0, scopes(self._database))
 
     def send(self, shard: int, record: AnyRecord) -> None:
         self._shards[shard].fold([record])

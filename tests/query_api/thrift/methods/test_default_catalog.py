@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import httpx
 import pytest
 from prometheus_client import generate_latest
 from thriftpy2.utils import deserialize, serialize
@@ -18,8 +17,9 @@ from metatide.config.values import ThriftUrls
 from metatide.worker.thrift import WorkerThriftServer
 from query_api.backend import Backend
 from query_api.database import Primary
-from query_api.http import Settings, create_app
+from query_api.http import Settings
 from query_api.requirement import Consistency, Defaults
+from tests.query_api.http.read_client import client_of
 from tests.query_api.thrift.methods import caches, wire
 from tests.query_api.thrift.methods.comparison import Comparison
 from tests.query_api.thrift.methods.corpus import Call, corpus, sample
@@ -155,14 +155,7 @@ async def compare(world: World) -> Comparison:
 
 async def by_http(world: World) -> None:
     primary = Primary(world.instances.database_url)
-    backend = Backend(world.folded.source, primary)
-    app = create_app(backend)
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://localhost"
-        ) as client,
-    ):
+    async with client_of(Backend(world.folded.source, primary)) as client:
         for consistency in ("any", "latest"):
             for more, catalog, count in (
                 ("", CATALOG, 5),
@@ -183,7 +176,6 @@ async def by_http(world: World) -> None:
                 )
             several = await client.get(f"/v1/tables?name={DB}.plain&name=hive.{DB}.plain")
             assert [one["catName"] for one in several.json()["tables"]] == [CATALOG, "hive"]
-    await backend.close()
     await primary.close()
 
 

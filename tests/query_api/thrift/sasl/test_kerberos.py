@@ -1,7 +1,6 @@
 """Clients that log in by tickets of a real key distribution centre."""
 
 import asyncio
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -13,21 +12,18 @@ from msgspec.structs import replace
 from py4j.protocol import Py4JJavaError
 
 from hive.errors import InputError
-from metatide.config import load
 from metatide.config.values import ThriftUrl
-from metatide.worker.logins import mechanisms
-from metatide.worker.thrift import thrift_settings
 from query_api.thrift.java.gateway import OPTIONS
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.sasl.negotiation import Status, frame
 from query_api.thrift.settings import ThriftSettings
+from tests.query_api.thrift.configured import configured, settings_of
 from tests.query_api.thrift.sasl.clients import (
     AUTHENTICATION,
     INTEGRITY,
     PRIVACY,
     heard,
     log_in_by_ticket,
-    no_token,
 )
 from tests.query_api.thrift.serving import Running, answer, result, serving, until
 from tests.query_api.thrift.structs import message, text
@@ -35,12 +31,7 @@ from tests.support.hive.client import HiveClient, log_in_by_keytab
 from tests.support.hive.java import hive_java
 from tests.support.hive.metastore import Instances
 from tests.support.logins.kdc import HOST, REALM, SERVICE, Kdc, kdc
-from tests.support.logins.tickets import (
-    BriefTickets,
-    keep_tickets_out,
-    load_gssapi,
-    session_with,
-)
+from tests.support.logins.tickets import BriefTickets, clients_of, keep_tickets_out, session_with
 from tests.support.processes import open_folder
 from tests.support.worker_log import WorkerLog
 
@@ -56,24 +47,17 @@ class Realm(NamedTuple):
     service: Path
 
     def settings(self, keytab: Path | None = None, **more: str) -> ThriftSettings:
-        environ = {
-            "METATIDE_THRIFT_KERBEROS_PRINCIPAL": f"hive/_HOST@{REALM}",
-            "METATIDE_THRIFT_KERBEROS_KEYTAB": str(keytab or self.service),
-            **more,
+        keys = {
+            "KERBEROS_PRINCIPAL": f"hive/_HOST@{REALM}",
+            "KERBEROS_KEYTAB": keytab or self.service,
         }
-        thrift = load(environ=environ).config.thrift
-        return thrift_settings(thrift, None, mechanisms(thrift, HOST, no_token))
+        return settings_of(configured(**keys | more), HOST)
 
 
 @pytest.fixture(scope="module")
 def realm() -> Iterator[Realm]:
-    load_gssapi()
-    with open_folder() as folder, kdc(folder) as server:
-        os.environ["KRB5_CONFIG"] = str(server.config)
-        try:
-            yield Realm(server, server.keytab("ann"), server.keytab(SERVICE))
-        finally:
-            del os.environ["KRB5_CONFIG"]
+    with open_folder() as folder, kdc(folder) as server, clients_of(server):
+        yield Realm(server, server.keytab("ann"), server.keytab(SERVICE))
 
 
 @pytest.fixture(autouse=True)
@@ -130,7 +114,7 @@ async def test_less_protection_than_is_required_is_refused(realm: Realm) -> None
         ("integrity", (AUTHENTICATION,)),
         ("privacy", (AUTHENTICATION, INTEGRITY)),
     ):
-        settings = realm.settings(METATIDE_THRIFT_KERBEROS_PROTECTION=least)
+        settings = realm.settings(KERBEROS_PROTECTION=least)
         for protection in (*protections, 3, 0):
             why = await refused(settings, session_with(realm.ann, f"ann@{REALM}"), protection)
             assert f"chose the protection {protection}, which isn't offered" in why
@@ -264,9 +248,7 @@ async def test_hives_own_client_logs_in(
                 HiveClient(java, address, changed).client.getAllDatabases()
             return databases, str(caught.value.java_exception)
 
-    settings = realm.settings(
-        METATIDE_THRIFT_SLOW_MS="1", METATIDE_THRIFT_KERBEROS_PROTECTION=protection
-    )
+    settings = realm.settings(SLOW_MS="1", KERBEROS_PROTECTION=protection)
     async with serving(upstream=upstream, settings=settings) as here:
         databases, why = await asyncio.to_thread(use, f"thrift://{HOST}:{here.port}")
     assert "default" in databases

@@ -1,7 +1,6 @@
 """Clients whose passwords a function of the deployment checks."""
 
 import asyncio
-import ssl
 import sys
 import threading
 from collections.abc import Iterator
@@ -11,16 +10,13 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from hive.errors import InputError
-from metatide.config import load
-from metatide.worker.certificates import server_tls
-from metatide.worker.logins import mechanisms
-from metatide.worker.thrift import thrift_settings
 from query_api.thrift.sasl import password_function
 from query_api.thrift.sasl.negotiation import Status
 from query_api.thrift.sasl.password_function import CHECKS_MAX, PasswordFunction
 from query_api.thrift.settings import ThriftSettings
+from tests.query_api.thrift.configured import configured, settings_of
 from tests.query_api.thrift.http_transport.clients import basic, call, serving_http
-from tests.query_api.thrift.sasl.clients import Said, log_in, no_token
+from tests.query_api.thrift.sasl.clients import Said, log_in
 from tests.query_api.thrift.serving import Running, answer, serving, until
 from tests.support.logins.certificates import Authority
 from tests.support.worker_log import WorkerLog
@@ -64,27 +60,12 @@ class Place(NamedTuple):
     authority: Authority
 
     def settings(self, function: str = "check") -> ThriftSettings:
-        certificate, key = self.authority.sign("worker")
-        environment = {
-            "PORT": "0",
-            "HTTP_PORT": "0",
-            "TLS_CERTIFICATE": str(certificate),
-            "TLS_KEY": str(key),
-            "PASSWORD_CHECK": f"{MODULE}:{function}",
-        }
-        environ = {f"METATIDE_THRIFT_{name}": text for name, text in environment.items()}
-        thrift = load(environ=environ).config.thrift
-        return thrift_settings(
-            thrift, server_tls("thrift", thrift), mechanisms(thrift, None, no_token)
-        )
-
-    @property
-    def trusted(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cafile=self.authority.certificate)
+        check = f"{MODULE}:{function}"
+        return settings_of(configured(self.authority, PORT=0, HTTP_PORT=0, PASSWORD_CHECK=check))
 
     async def said(self, here: Running, password: str) -> Said:
         """What a client is told that shows this password of ann."""
-        return await log_in(await here.connect(ssl=self.trusted), "ann", password)
+        return await log_in(await here.connect(ssl=self.authority.trusted), "ann", password)
 
 
 @pytest.fixture
@@ -108,7 +89,7 @@ async def test_a_function_lets_in_whom_it_says(place: Place) -> None:
         assert said == (Status.BAD, b"wrong user name or password")
         for password, status in ((RIGHT, 200), (WRONG, 401)):
             request = call("get_table", headers=basic("ann", password))
-            assert (await here.ask(request, ssl=place.trusted)).status == status
+            assert (await here.ask(request, ssl=place.authority.trusted)).status == status
         await until(lambda: 'refused_total{reason="login"} 2.0' in here.metrics())
 
 
@@ -138,7 +119,7 @@ async def test_a_function_that_hangs_holds_up_nobody_else(
         waiting = [asyncio.create_task(place.said(here.running, RIGHT)) for _ in range(70)]
         await until(lambda: len(place.module.begun) == CHECKS_MAX)
         # The event loop answers meanwhile.
-        said = await here.ask(call("get_table"), ssl=place.trusted)
+        said = await here.ask(call("get_table"), ssl=place.authority.trusted)
         assert said.status == 401
         refused = Status.BAD, b"the password can't be checked now: try again later"
         assert set(await asyncio.gather(*waiting)) == {refused}

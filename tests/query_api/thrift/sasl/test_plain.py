@@ -1,7 +1,6 @@
 """Clients that log in by PLAIN, with passwords that a directory checks."""
 
 import asyncio
-import ssl
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,13 +10,9 @@ from msgspec.structs import replace
 from py4j.protocol import Py4JJavaError
 
 from hive.errors import RefusedLoginError
-from metatide.config import load
 from metatide.config.thrift import Thrift
 from metatide.config.values import ThriftUrl
 from metatide.stack.machine import free_port
-from metatide.worker.certificates import server_tls
-from metatide.worker.logins import mechanisms
-from metatide.worker.thrift import thrift_settings
 from query_api.partners import Partners, SecretFile
 from query_api.thrift.metastore.client_identity import SET_UGI
 from query_api.thrift.metastore.upstream import UpstreamSettings
@@ -26,8 +21,9 @@ from query_api.thrift.sasl.negotiation import Status, frame
 from query_api.thrift.sasl.plain import CHARS_MAX, Plain
 from query_api.thrift.sasl.unauthenticated import NEEDS_SASL_LOGIN
 from query_api.thrift.settings import ThriftSettings
+from tests.query_api.thrift.configured import configured, settings_of
 from tests.query_api.thrift.methods.wire import arguments
-from tests.query_api.thrift.sasl.clients import heard, log_in, no_token
+from tests.query_api.thrift.sasl.clients import heard, log_in
 from tests.query_api.thrift.serving import (
     HOST,
     Client,
@@ -61,27 +57,18 @@ class Place(NamedTuple):
 
     def thrift(self, **more: str) -> Thrift:
         """The configuration of a Thrift server that asks it."""
-        certificate, key = self.authority.sign("worker")
-        environment = {
-            "TLS_CERTIFICATE": certificate,
-            "TLS_KEY": key,
+        keys = {
             "LDAP_URL": self.directory.address,
             "LDAP_USER_DN": USER_DN,
             "LDAP_CA": self.authority.certificate,
-            **more,
         }
-        environ = {f"METATIDE_THRIFT_{name}": str(value) for name, value in environment.items()}
-        return load(environ=environ).config.thrift
+        return configured(self.authority, **keys | more)
 
     def settings(self, **more: str) -> ThriftSettings:
-        thrift = self.thrift(**more)
-        return thrift_settings(
-            thrift, server_tls("thrift", thrift), mechanisms(thrift, None, no_token)
-        )
+        return settings_of(self.thrift(**more))
 
     async def connect(self, here: Running) -> Client:
-        trusted = ssl.create_default_context(cafile=self.authority.certificate)
-        return await here.connect(ssl=trusted)
+        return await here.connect(ssl=self.authority.trusted)
 
 
 @pytest.fixture(scope="module")

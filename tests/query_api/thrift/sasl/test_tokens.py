@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -31,7 +30,7 @@ from tests.support.hive.java import hive_java
 from tests.support.hive.metastore import Instances
 from tests.support.hive.secure_metastore import secure_metastore
 from tests.support.logins.kdc import HOST, REALM, SERVICE, kdc
-from tests.support.logins.tickets import load_gssapi
+from tests.support.logins.tickets import clients_of
 from tests.support.processes import open_folder
 from tests.support.worker_log import WorkerLog
 
@@ -82,24 +81,19 @@ class Issuer(NamedTuple):
 
 @pytest.fixture(scope="module")
 def issuer(new_database: Any) -> Iterator[Issuer]:
-    load_gssapi()
     url = new_database()
-    with open_folder() as folder, kdc(folder) as realm:
+    with open_folder() as folder, kdc(folder) as realm, clients_of(realm):
         ann, service = realm.keytab("ann"), realm.keytab(SERVICE)
-        os.environ["KRB5_CONFIG"] = str(realm.config)
         options = (*OPTIONS, f"-Djava.security.krb5.conf={realm.config}")
-        try:
-            with (
-                secure_metastore(realm, service, url) as address,
-                hive_java(options, release="4.0.1") as java,
-            ):
-                log_in_by_keytab(java, f"ann@{REALM}", ann, PROPERTIES)
-                client = HiveClient(java, address, PROPERTIES)
-                primary = Primary(url)
-                yield Issuer(java, client, url, primary, service)
-                asyncio.run(primary.close())
-        finally:
-            del os.environ["KRB5_CONFIG"]
+        with (
+            secure_metastore(realm, service, url) as address,
+            hive_java(options, release="4.0.1") as java,
+        ):
+            log_in_by_keytab(java, f"ann@{REALM}", ann, PROPERTIES)
+            client = HiveClient(java, address, PROPERTIES)
+            primary = Primary(url)
+            yield Issuer(java, client, url, primary, service)
+            asyncio.run(primary.close())
 
 
 @pytest.fixture(autouse=True)

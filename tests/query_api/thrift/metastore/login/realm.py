@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import pytest
 from msgspec.structs import replace
 from py4j.java_gateway import JavaGateway
 
@@ -20,7 +19,7 @@ from tests.query_api.thrift.sasl.clients import no_token
 from tests.support.hive.client import HiveClient, log_in_by_keytab
 from tests.support.hive.java import hive_java
 from tests.support.logins.kdc import HOST, REALM, SERVICE, Kdc, kdc
-from tests.support.logins.tickets import load_gssapi
+from tests.support.logins.tickets import clients_of
 from tests.support.processes import open_folder
 
 OWN: Final = f"metatide@{REALM}"
@@ -97,12 +96,9 @@ class HiveUsers:
 @contextmanager
 def realm() -> Iterator[Realm]:
     """A new realm; it ends with the block."""
-    load_gssapi()
-    with open_folder() as folder, kdc(folder) as server:
+    with open_folder() as folder, kdc(folder) as server, clients_of(server):
         users = {user: server.keytab(user) for user in USERS}
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("KRB5_CONFIG", str(server.config))
-            yield Realm(server, server.keytab(SERVICE), server.keytab("metatide"), users)
+        yield Realm(server, server.keytab(SERVICE), server.keytab("metatide"), users)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 import asyncio
 import getpass
 import re
-import ssl
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -84,10 +83,6 @@ class Site(NamedTuple):
         settings = thrift_settings(thrift, server_tls("thrift", thrift), logins)
         return serving_http(settings=settings, upstream=upstream_settings(config.upstream, None))
 
-    @property
-    def trusted(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cafile=self.authority.certificate)
-
     async def said(
         self,
         here: HttpRunning,
@@ -97,12 +92,12 @@ class Site(NamedTuple):
     ) -> bytes:
         """What a worker says to the user of a token, whoever the user claims to be."""
         request = call(method, body, {**bearer(token), "x-actor-username": OWNER})
-        return (await here.ask(request, ssl=self.trusted)).body
+        return (await here.ask(request, ssl=self.authority.trusted)).body
 
     async def directly(self, token: str) -> bytes:
         """What the metastore itself says."""
         address = ThriftUrl(self.metastore).address
-        client = HttpClient(*await asyncio.open_connection(*address, ssl=self.trusted))
+        client = HttpClient(*await asyncio.open_connection(*address, ssl=self.authority.trusted))
         try:
             return (await client.ask(call("get_database", OF_VAULT, bearer(token)))).body
         finally:
@@ -155,7 +150,7 @@ async def test_clients_are_who_their_own_tokens_say_as_directly(site: Site) -> N
 
 async def test_calls_of_a_connection_share_one_whatever_token_they_bring(site: Site) -> None:
     async with site.serving() as here:
-        client = await here.connect(ssl=site.trusted)
+        client = await here.connect(ssl=site.authority.trusted)
         for _ in range(3):
             headers = bearer(site.issuer.token(OWNER))
             ugi = call(SET_UGI, arguments(SET_UGI, "nobody", []), headers)
@@ -179,7 +174,7 @@ async def test_a_token_that_the_metastore_refuses_is_told_as_such(
     keys.write_bytes(stranger.key_set())
     async with site.serving(THRIFT_JWT_KEYS=str(keys)) as here:
         said = await here.ask(
-            call("get_database", OF_DEFAULT, bearer(stranger.token())), ssl=site.trusted
+            call("get_database", OF_DEFAULT, bearer(stranger.token())), ssl=site.authority.trusted
         )
         assert said.status == 502
         assert b"it answers 401: 'Authentication error: Failed to validate JWT" in said.body
