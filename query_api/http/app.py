@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from query_api.backend import Backend
+from query_api.http.app_state import AppState
 from query_api.http.cache_middleware import CacheMiddleware
 from query_api.http.endpoints import ENDPOINTS, Endpoint
 from query_api.http.health import Check, Health
@@ -84,10 +85,10 @@ def create_app(
     document: Callable[[], str] = cache(partial(text, described))
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
+    async def lifespan(_: Starlette) -> AsyncIterator[AppState]:
         pages.start()
         yield {
-            "kept": service.kept,
+            "response_cache": service.response_cache,
             "latest": backend.latest,
             "gate": service.gate,
             "in_flight": backend.in_flight,
@@ -122,7 +123,7 @@ def create_app(
             *_tracing(backend),
             Middleware(
                 CacheMiddleware,
-                service.kept,
+                service.response_cache,
                 service.gate,
                 backend.database.after_now,
                 backend.recent,

@@ -1,4 +1,4 @@
-"""Middleware that answers repeated requests from kept answers, before any routing."""
+"""Middleware that answers repeated requests from cached answers, before any routing."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -16,18 +16,18 @@ _ASKS_OTHERWISE: Final = b"metatide-"
 
 
 class CacheMiddleware:
-    """Serves kept answers to requests whose headers require nothing but a consistency."""
+    """Serves cached answers to requests whose headers require nothing but a consistency."""
 
     def __init__(
         self,
         app: ASGIApp,
-        kept: ResponseCache,
+        cache: ResponseCache,
         gate: Gate,
         after_now: AfterNow,
         recent: RecentReads,
     ) -> None:
         self._app = app
-        self._kept = kept
+        self._cache = cache
         self._gate = gate
         self._after_now = after_now
         self._recent = recent
@@ -52,32 +52,32 @@ class CacheMiddleware:
             elif name.startswith(_ASKS_OTHERWISE) or (name == b"accept" and b"ndjson" in value):
                 return False
         key = scope["path"], scope["query_string"], consistency or b""
-        kept = self._kept.get(key)
-        if kept is None or not self._gate.may_read(scope):
+        cached = self._cache.get(key)
+        if cached is None or not self._gate.may_read(scope):
             return False
-        position = kept.reached
-        if kept.latest_of:
-            latest = kept.confirmed_by(self._recent) or await self._confirmed(scope, key, kept)
+        position = cached.reached
+        if cached.latest_of:
+            latest = cached.confirmed_by(self._recent) or await self._confirmed(scope, key, cached)
             if latest is None:
                 return False
             position = max(position, Position(latest.epoch, latest.current))
-        response = self._kept.response(key, kept, etag, accepted)
-        self._kept.put_head(key, kept, scope, response, self._gate.admission)
-        kept.count()
+        response = self._cache.response(key, cached, etag, accepted)
+        self._cache.put_head(key, cached, scope, response, self._gate.admission)
+        cached.count()
         for message in messages(response, position):
             await send(message)
         return True
 
-    async def _confirmed(self, scope: Scope, key: Key, kept: CachedResponse) -> LatestLog | None:
-        """A read of the log that confirms a kept answer; None if it doesn't, or if none is made."""
-        if not kept.may_wait:
+    async def _confirmed(self, scope: Scope, key: Key, cached: CachedResponse) -> LatestLog | None:
+        """A read of the log that confirms an answer; None if it doesn't, or if none is made."""
+        if not cached.may_wait:
             return None
         state = scope.setdefault("state", {})
         if "latest_read" in state:
             latest: LatestLog | None = state["latest_read"]
         else:
-            latest = await self._after_now(self._kept.log_from(kept))
-        if latest is None or self._kept.get(key) is not kept or not kept.confirm(latest):
+            latest = await self._after_now(self._cache.log_from(cached))
+        if latest is None or self._cache.get(key) is not cached or not cached.confirm(latest):
             state["latest_read"] = latest
             return None
         return latest

@@ -69,8 +69,8 @@ class Metrics:
     def answered(self, source: Source, reason: Reason, read: str, seconds: float) -> None:
         self._of(source, reason, read).add(seconds)
 
-    def counter_of_kept(self, reason: Reason, read: str) -> Callable[[], None]:
-        """Counts the answers from the cache to this kind of read that are kept and served again."""
+    def counter_of_cached(self, reason: Reason, read: str) -> Callable[[], None]:
+        """Counts the cached answers to this kind of read that are served again."""
         return self._of(Source.CACHE, reason, read).add_untimed
 
     def refused(self, status: int) -> None:

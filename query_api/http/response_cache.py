@@ -1,4 +1,4 @@
-"""Answers that are kept as HTTP sends them, found by their path or by the bytes of a request."""
+"""Answers that are cached as HTTP sends them, found by their path or by the bytes of a request."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -83,7 +83,7 @@ class RawResponse(NamedTuple):
     """The bytes of a response, for requests with exactly the same bytes."""
 
     key: Key
-    kept: CachedResponse
+    cached: CachedResponse
     admission: Admission
     status: int
     before: bytes
@@ -102,23 +102,23 @@ class ResponseCache(AnswerCache[Key, CachedResponse]):
         self._heads: dict[bytes, RawResponse] = {}
 
     def by_head(self, head: bytes) -> RawResponse | None:
-        """The response to a request of exactly these bytes, if one is kept."""
+        """The response to a request of exactly these bytes, if one is cached."""
         short = self._heads.get(head)
-        return short if short is not None and self.get(short.key) is short.kept else None
+        return short if short is not None and self.get(short.key) is short.cached else None
 
     def response(
-        self, key: Key, kept: CachedResponse, etag: bytes | None, accepted: bytes | None
+        self, key: Key, cached: CachedResponse, etag: bytes | None, accepted: bytes | None
     ) -> Response:
-        """The response from an answer that is kept, for a caller with these headers."""
-        before = kept.size
-        response = kept.response(etag, accepted)
-        self._count_more(key, kept, kept.size - before)
+        """The response from a cached answer, for a caller with these headers."""
+        before = cached.size
+        response = cached.response(etag, accepted)
+        self._count_more(key, cached, cached.size - before)
         return response
 
     def put_head(
         self,
         key: Key,
-        kept: CachedResponse,
+        cached: CachedResponse,
         scope: Scope,
         response: Response,
         admission_of: Callable[[Scope], Admission],
@@ -127,35 +127,35 @@ class ResponseCache(AnswerCache[Key, CachedResponse]):
         sends them.
         """
         head = scope.get("state", {}).get("head")
-        if head is None or self._answers.get(key) is not kept:
+        if head is None or self._answers.get(key) is not cached:
             return
-        if head in kept.heads:
+        if head in cached.heads:
             # Equal requests came before the first was answered, or the tokens have changed since.
             again = self._heads[head]._replace(admission=admission_of(scope))
             self._heads[head] = again
             return
-        if len(kept.heads) >= HEADS_MAX:
+        if len(cached.heads) >= HEADS_MAX:
             return
         if len(head) > HEAD_BYTES_MAX or scope["http_version"] != "1.1":
             return
         for name, value in scope["headers"]:
             if name in _DECIDE_FRAMING and value.lower() != b"keep-alive":
                 return
-        kept.heads.append(head)
+        cached.heads.append(head)
         admission = admission_of(scope)
         before, after = _around_position(response)
-        needs_latest = bool(kept.latest_of)
+        needs_latest = bool(cached.latest_of)
         status, _, body = response
-        raw = RawResponse(key, kept, admission, status, before, after, body, needs_latest)
+        raw = RawResponse(key, cached, admission, status, before, after, body, needs_latest)
         self._heads[head] = raw
         size = len(head) + len(before) + len(after) + _OVERHEAD_BYTES
-        if not kept.holds(body):
+        if not cached.holds(body):
             size += len(body)
-        kept.size += size
-        self._count_more(key, kept, size)
+        cached.size += size
+        self._count_more(key, cached, size)
 
-    def _count_more(self, key: Key, kept: CachedResponse, size: int) -> None:
-        if self._answers.get(key) is kept:
+    def _count_more(self, key: Key, cached: CachedResponse, size: int) -> None:
+        if self._answers.get(key) is cached:
             self._grow(size)
 
     def _drop(self, key: Key) -> CachedResponse | None:

@@ -1,4 +1,4 @@
-"""The HTTP server: uvicorn's, with limits for each connection and a short way for kept answers.
+"""The HTTP server: uvicorn's, with limits for each connection and a short way for cached answers.
 
 The short way serves a request whose bytes are exactly those of an earlier one, without parsing it
 or starting a task. The parser has seen that those bytes were exactly one request; everything else
@@ -27,14 +27,13 @@ from uvicorn.protocols.http.httptools_impl import (
 from uvicorn.server import ServerState
 
 from hive.errors import TooLargeError
-from query_api.http.gate import Gate, is_this_machine
+from query_api.http.app_state import AppState
+from query_api.http.gate import is_this_machine
 from query_api.http.messages import problem
-from query_api.http.response_cache import RawResponse, ResponseCache
+from query_api.http.response_cache import RawResponse
 from query_api.in_flight import LARGE_BYTES, TOO_MANY_BYTES, Budget, Untaken
 from query_api.latest.latest_log import LatestLog
-from query_api.latest.recent_reads import RecentReads
 from query_api.positions import Position
-from query_api.resolver.shared_reads import LatestReads
 from query_api.timeouts import FINISH_S_MAX
 
 CONNECTIONS_MAX: Final = 10_000
@@ -74,14 +73,14 @@ class ReadProtocol(HttpToolsProtocol):
         self,
         config: uvicorn.Config,
         server_state: ServerState,
-        app_state: dict[str, Any],
+        app_state: AppState,
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        super().__init__(config, server_state, app_state, _loop)
-        self._kept: ResponseCache | None = app_state.get("kept")
-        self._latest: LatestReads | None = app_state.get("latest")
-        self._recent: RecentReads | None = app_state.get("recent")
-        self._gate: Gate | None = app_state.get("gate")
+        super().__init__(config, server_state, cast(dict[str, Any], app_state), _loop)
+        self._response_cache = app_state.get("response_cache")
+        self._latest = app_state.get("latest")
+        self._recent = app_state.get("recent")
+        self._gate = app_state.get("gate")
         self._is_local = False
         self._held: list[bytes] | None = None
         self._is_ending = False
@@ -93,7 +92,7 @@ class ReadProtocol(HttpToolsProtocol):
         self._late_s = self._stuck_s = self._unsent = 0
         self._refusal: tuple[int, str] | None = None
         """The last response, which is sent once earlier requests are answered."""
-        budget: Budget = app_state["in_flight"]
+        budget = app_state["in_flight"]
         self._received = budget.share(self._make_room)
         self._untaken = Untaken(budget.share(self._make_room))
 
@@ -240,26 +239,26 @@ class ReadProtocol(HttpToolsProtocol):
             self._refuse(408, f"no complete request arrived within {REQUEST_S_MAX} s")
 
     def _answer_shortly(self, data: bytes) -> bool:
-        if self._kept is None or self._gate is None or self._is_answering():
+        if self._response_cache is None or self._gate is None or self._is_answering():
             return False
         if self.flow.write_paused or self.transport.is_closing():
             return False
-        short = self._kept.by_head(data)
+        short = self._response_cache.by_head(data)
         if short is None or not self._gate.admits(short.admission, is_local=self._is_local):
             return False
         # This counts as a whole request, although nothing has parsed it.
         self._begun = self._completed = max(1, self._begun)
         if not short.needs_latest:
-            self._write(short, short.kept.reached)
+            self._write(short, short.cached.reached)
         elif self._latest is None or self._recent is None:
             return False
-        elif (latest := short.kept.confirmed_by(self._recent)) is not None:
+        elif (latest := short.cached.confirmed_by(self._recent)) is not None:
             self._write(short, _position(short, latest))
-        elif not short.kept.may_wait:
+        elif not short.cached.may_wait:
             return False
         else:
             self._held = []
-            reached = self._kept.log_from(short.kept)
+            reached = self._response_cache.log_from(short.cached)
             self._latest.ask(reached, partial(self._answer_if_latest, data, short))
         return True
 
@@ -268,10 +267,10 @@ class ReadProtocol(HttpToolsProtocol):
         self._received.set(0)
         if held is None or self.transport.is_closing():
             return
-        assert self._kept is not None
+        assert self._response_cache is not None
         # The read may have shown another history of the database, which drops the answer.
-        is_kept = self._kept.by_head(data) is short
-        if latest is not None and is_kept and short.kept.confirm(latest):
+        is_cached = self._response_cache.by_head(data) is short
+        if latest is not None and is_cached and short.cached.confirm(latest):
             self._write(short, _position(short, latest))
         else:
             self._receive(data, latest_read=latest)
@@ -292,7 +291,7 @@ class ReadProtocol(HttpToolsProtocol):
             self.transport.write(response)
         else:
             self._write_small(response)
-        short.kept.count()
+        short.cached.count()
         self._was_short = True
 
     def _bytes_of_head(self) -> int:
@@ -385,7 +384,7 @@ class _CountingTransport:
 
 
 def _position(short: RawResponse, latest: LatestLog) -> Position:
-    return max(short.kept.reached, Position(latest.epoch, latest.current))
+    return max(short.cached.reached, Position(latest.epoch, latest.current))
 
 
 class ReadServer(uvicorn.Server):
@@ -414,7 +413,7 @@ class ReadServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # An application with ports of other protocols has a budget for all of them.
-        self.lifespan.state["in_flight"] = Budget()
+        self.lifespan.state.update(AppState(in_flight=Budget()))
         await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -76,7 +76,7 @@ class Service:
         self._resolver = resolver
         self._views = views
         self._history = backend.database.history
-        self.kept = ResponseCache(views, resolver.is_rewound)
+        self.response_cache = ResponseCache(views, resolver.is_rewound)
         self.forwarder = _forwarder(settings, backend.tracing)
         self._parts = Parts(resolver, views, self.forwarder)
         self._in_flight = 0
@@ -179,12 +179,12 @@ class Service:
     ) -> None:
         """Keeps an answer; the log must confirm it each time, unless `max_age_ms` is None."""
         key = scope["path"], scope["query_string"], header(scope, CONSISTENCY) or b""
-        if not self.kept.admits(key):
+        if not self.response_cache.admits(key):
             return
-        count = self.metrics.counter_of_kept(reason, type(read).__name__)
+        count = self.metrics.counter_of_cached(reason, type(read).__name__)
         latest_of = () if max_age_ms is None else moment.targets
-        kept = CachedResponse.of(key, moment, latest_of, max_age_ms or 0, body, headers, count)
-        self.kept.put(key, kept)
+        cached = CachedResponse.of(key, moment, latest_of, max_age_ms or 0, body, headers, count)
+        self.response_cache.put(key, cached)
 
     async def _forward(
         self, read: Read[Any], requirement: Requirement, scope: Scope, body: bytes, send: Send
@@ -201,7 +201,7 @@ class Service:
         def keep(grounds_of_owner: str, whole: bytes, headers: Headers) -> None:
             moment, age_ms = moment_of_partner(grounds_of_owner, number), requirement.log_age_ms
             if moment is not None and age_ms is not None and _may_keep(scope, requirement):
-                # No others of such a consistency are kept.
+                # No others of such a consistency are cached.
                 self._keep(scope, read, moment, age_ms, Reason.FRESH, whole, headers)
 
         least = requirement.min_position
@@ -228,7 +228,7 @@ class _Began:
 
 
 def _may_keep(scope: Scope, requirement: Requirement) -> bool:
-    """Whether the answer may be kept for equal requests. Not if a minimum position is required,
+    """Whether the answer may be cached for equal requests. Not if a minimum position is required,
     because positions aren't checked again.
     """
     by_consistency = _in_headers(scope).keys() <= {REQUIREMENTS[CONSISTENCY]}

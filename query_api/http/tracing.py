@@ -18,7 +18,7 @@ _TRACED: Final = "/v1/"
 
 
 class TracingMiddleware:
-    """Traces each request that comes this far; it stands before the kept answers."""
+    """Traces each request that comes this far; it stands before the cached answers."""
 
     def __init__(self, app: ASGIApp, tracing: Tracing) -> None:
         self._app = app
