@@ -103,8 +103,8 @@ class ResponseCache(AnswerCache[Key, CachedResponse]):
 
     def by_head(self, head: bytes) -> RawResponse | None:
         """The response to a request of exactly these bytes, if one is cached."""
-        short = self._heads.get(head)
-        return short if short is not None and self.get(short.key) is short.cached else None
+        raw = self._heads.get(head)
+        return raw if raw is not None and self.get(raw.key) is raw.cached else None
 
     def response(
         self, key: Key, cached: CachedResponse, etag: bytes | None, accepted: bytes | None

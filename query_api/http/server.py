@@ -1,8 +1,8 @@
-"""The HTTP server: uvicorn's, with limits for each connection and a short way for cached answers.
+"""The HTTP server: uvicorn's, with limits for each connection and a fast path for cached answers.
 
-The short way serves a request whose bytes are exactly those of an earlier one, without parsing it
+The fast path serves a request whose bytes are exactly those of an earlier one, without parsing it
 or starting a task. The parser has seen that those bytes were exactly one request; everything else
-takes the long way.
+is parsed.
 """
 
 import asyncio
@@ -88,7 +88,7 @@ class ReadProtocol(HttpToolsProtocol):
         """The last response that was begun. Those to later requests wait in the pipeline."""
         self._begun = self._completed = 0
         self._head_bytes = self._data_bytes = 0
-        self._has_head = self._has_body = self._was_short = False
+        self._has_head = self._has_body = self._was_cached = False
         self._late_s = self._stuck_s = self._unsent = 0
         self._refusal: tuple[int, str] | None = None
         """The last response, which is sent once earlier requests are answered."""
@@ -127,7 +127,7 @@ class ReadProtocol(HttpToolsProtocol):
             self._held.append(data)
             self._received.add(len(data))
             self.flow.pause_reading()
-        elif self._begun != self._completed or not self._answer_shortly(data):
+        elif self._begun != self._completed or not self._answer_from_cache(data):
             self._receive(data)
 
     def _receive(self, data: bytes, **state: LatestLog | None) -> None:
@@ -202,8 +202,8 @@ class ReadProtocol(HttpToolsProtocol):
             self._send_refusal(*self._refusal)
 
     def timeout_keep_alive_handler(self) -> None:
-        if self._was_short or self._held is not None:
-            self._was_short = False
+        if self._was_cached or self._held is not None:
+            self._was_cached = False
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
             )
@@ -211,7 +211,7 @@ class ReadProtocol(HttpToolsProtocol):
             super().timeout_keep_alive_handler()
 
     def shutdown(self) -> None:
-        # What waits for the database on the short way is a request that has begun, too.
+        # What waits for the database on the fast path is a request that has begun, too.
         self._is_ending = True
         if self._held is None:
             super().shutdown()
@@ -238,40 +238,40 @@ class ReadProtocol(HttpToolsProtocol):
         elif self._late_s >= REQUEST_S_MAX and not self.transport.is_closing():
             self._refuse(408, f"no complete request arrived within {REQUEST_S_MAX} s")
 
-    def _answer_shortly(self, data: bytes) -> bool:
+    def _answer_from_cache(self, data: bytes) -> bool:
         if self._response_cache is None or self._gate is None or self._is_answering():
             return False
         if self.flow.write_paused or self.transport.is_closing():
             return False
-        short = self._response_cache.by_head(data)
-        if short is None or not self._gate.admits(short.admission, is_local=self._is_local):
+        raw = self._response_cache.by_head(data)
+        if raw is None or not self._gate.admits(raw.admission, is_local=self._is_local):
             return False
         # This counts as a whole request, although nothing has parsed it.
         self._begun = self._completed = max(1, self._begun)
-        if not short.needs_latest:
-            self._write(short, short.cached.reached)
+        if not raw.needs_latest:
+            self._write(raw, raw.cached.reached)
         elif self._latest is None or self._recent is None:
             return False
-        elif (latest := short.cached.confirmed_by(self._recent)) is not None:
-            self._write(short, _position(short, latest))
-        elif not short.cached.may_wait:
+        elif (latest := raw.cached.confirmed_by(self._recent)) is not None:
+            self._write(raw, _position(raw, latest))
+        elif not raw.cached.may_wait:
             return False
         else:
             self._held = []
-            reached = self._response_cache.log_from(short.cached)
-            self._latest.ask(reached, partial(self._answer_if_latest, data, short))
+            reached = self._response_cache.log_from(raw.cached)
+            self._latest.ask(reached, partial(self._answer_if_latest, data, raw))
         return True
 
-    def _answer_if_latest(self, data: bytes, short: RawResponse, latest: LatestLog | None) -> None:
+    def _answer_if_latest(self, data: bytes, raw: RawResponse, latest: LatestLog | None) -> None:
         held, self._held = self._held, None
         self._received.set(0)
         if held is None or self.transport.is_closing():
             return
         assert self._response_cache is not None
         # The read may have shown another history of the database, which drops the answer.
-        is_cached = self._response_cache.by_head(data) is short
-        if latest is not None and is_cached and short.cached.confirm(latest):
-            self._write(short, _position(short, latest))
+        is_cached = self._response_cache.by_head(data) is raw
+        if latest is not None and is_cached and raw.cached.confirm(latest):
+            self._write(raw, _position(raw, latest))
         else:
             self._receive(data, latest_read=latest)
         if self._is_ending:
@@ -281,18 +281,18 @@ class ReadProtocol(HttpToolsProtocol):
         for more in held:
             self.data_received(more)
 
-    def _write(self, short: RawResponse, position: Position) -> None:
-        parts = [STATUS_LINE[short.status]]
+    def _write(self, raw: RawResponse, position: Position) -> None:
+        parts = [STATUS_LINE[raw.status]]
         for name, value in self.server_state.default_headers:
             parts += (name, b": ", value, b"\r\n")
-        parts += (short.before, str(position).encode(), short.after, short.body)
+        parts += (raw.before, str(position).encode(), raw.after, raw.body)
         response = b"".join(parts)
         if len(response) > LARGE_BYTES:
             self.transport.write(response)
         else:
             self._write_small(response)
-        short.cached.count()
-        self._was_short = True
+        raw.cached.count()
+        self._was_cached = True
 
     def _bytes_of_head(self) -> int:
         line = len(self.parser.get_method()) + len(self.url) + len("  HTTP/1.1\r\n\r\n")
@@ -383,8 +383,8 @@ class _CountingTransport:
         return getattr(self._transport, name)
 
 
-def _position(short: RawResponse, latest: LatestLog) -> Position:
-    return max(short.cached.reached, Position(latest.epoch, latest.current))
+def _position(raw: RawResponse, latest: LatestLog) -> Position:
+    return max(raw.cached.reached, Position(latest.epoch, latest.current))
 
 
 class ReadServer(uvicorn.Server):

@@ -1,4 +1,4 @@
-"""The short way for reads that take any state of the cache.
+"""The fast path for reads that take any state of the cache.
 
 Between two commits of a shard, all such reads of a table's objects are answered on the same
 grounds, so the targets are judged for the first of them alone.
