@@ -15,13 +15,13 @@ from hive.filters.regions import (
     MAX_INTERVALS,
     Region,
     after,
-    beginning,
-    both,
-    few,
+    coarsened,
     hull,
+    intersection,
     is_point,
     point,
-    united,
+    prefix_interval,
+    union,
 )
 from hive.filters.semantics import KeyType, Meaning, Meanings
 from hive.names import DEFAULT_PARTITION
@@ -80,7 +80,7 @@ class _Key(NamedTuple):
             case And(terms):
                 return self._every(terms)
             case Or(terms):
-                return few(united(i for term in terms for i in self.region(term)))
+                return coarsened(union(i for term in terms for i in self.region(term)))
             case InList():
                 return self._listed(expression)
             case Comparison():
@@ -105,17 +105,17 @@ class _Key(NamedTuple):
         region, lows, highs = ALL, list[int](), list[int]()
         for term in terms:
             if not isinstance(term, Comparison):
-                region = few(both(region, self.region(term)))
+                region = coarsened(intersection(region, self.region(term)))
                 continue
             compared = self.meanings.of(term)
             if compared.position == self.position:
                 if isinstance(compared.constant, int) and compared.operator in ORDERS:
                     _bound(compared.operator, compared.constant, lows, highs)
                 else:
-                    region = few(both(region, self._texts(compared)))
+                    region = coarsened(intersection(region, self._texts(compared)))
         if (lows or highs) and self.plain:
             numbers = of_integers(max(lows, default=None), min(highs, default=None))
-            region = few(both(region, numbers))
+            region = coarsened(intersection(region, numbers))
         return region
 
     def _texts(self, compared: Meaning) -> Region:
@@ -127,7 +127,7 @@ class _Key(NamedTuple):
         if compared.is_one_text:
             return (point(text),)
         if compared.kind is KeyType.DATE and operator is Operator.EQ and not compared.name_test:
-            return (beginning(text),)
+            return (prefix_interval(text),)
         if self.plain and compared.kind in _DATED and operator in ORDERS:
             return of_dates(operator, text)
         return ALL
@@ -159,7 +159,7 @@ def _same_texts(operator: Operator, text: str) -> Region:
             return ((text, None),)
         case Operator.LIKE:
             prefix, rest = literal_prefix(text)
-            return (beginning(prefix) if rest else point(prefix),)
+            return (prefix_interval(prefix) if rest else point(prefix),)
     return ALL
 
 
@@ -168,4 +168,4 @@ def _with_default(region: Region) -> Region:
     if not region or region[0][0]:
         return region
     others = region[1:] if is_point(region[0]) else region
-    return united([*others, point(DEFAULT_PARTITION)])
+    return union([*others, point(DEFAULT_PARTITION)])

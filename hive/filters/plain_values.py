@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from hive.filters.expressions import Operator
-from hive.filters.regions import Interval, Region, after, beginning, united
+from hive.filters.regions import Interval, Region, after, prefix_interval, union
 from hive.filters.semantics import KeyType, PartitionKey, Values, kind_of
 from hive.filters.values import is_plain_date, is_plain_integer, is_plain_timestamp
 from hive.names import DEFAULT_PARTITION
@@ -50,7 +50,7 @@ def of_integers(low: int | None, high: int | None) -> Region:
         intervals += _of_digits("", 1 if low is None else low, high)
     if low is None or low < 0:
         intervals += _of_digits("-", 1 if high is None else -high, None if low is None else -low)
-    return united(intervals)
+    return union(intervals)
 
 
 def _of_digits(sign: str, low: int, high: int | None) -> Iterator[Interval]:
@@ -72,7 +72,7 @@ def of_dates(operator: Operator, text: str) -> Region:
         case Operator.LT:
             return (("", text),)
         case Operator.LE:
-            return (("", beginning(text)[1]),)
+            return (("", prefix_interval(text)[1]),)
         case Operator.GT:
             return ((after(text), None),)
     return ((text, None),)

@@ -27,8 +27,8 @@ def is_point(interval: Interval) -> bool:
     return interval[1] == after(interval[0])
 
 
-def beginning(prefix: str) -> Interval:
-    """The interval of texts with this prefix."""
+def prefix_interval(prefix: str) -> Interval:
+    """All texts with this prefix."""
     stem = prefix.rstrip("\U0010ffff")
     if not stem:
         return prefix, None
@@ -37,7 +37,8 @@ def beginning(prefix: str) -> Interval:
     return prefix, stem[:-1] + chr(0xE000 if last == 0xD800 else last)
 
 
-def few(region: Region) -> Region:
+def coarsened(region: Region) -> Region:
+    """The region, or all that lies between its ends if it has too many intervals."""
     return hull(region) if len(region) > MAX_INTERVALS else region
 
 
@@ -45,18 +46,18 @@ def hull(region: Region) -> Region:
     return ((region[0][0], region[-1][1]),)
 
 
-def united(intervals: Iterable[Interval]) -> Region:
-    united: list[Interval] = []
+def union(intervals: Iterable[Interval]) -> Region:
+    merged: list[Interval] = []
     for low, high in sorted(intervals, key=lambda interval: interval[0]):
-        last = united[-1] if united else None
+        last = merged[-1] if merged else None
         if last is None or (last[1] is not None and last[1] < low):
-            united.append((low, high))
+            merged.append((low, high))
         else:
-            united[-1] = last[0], _later(last[1], high)
-    return tuple(united)
+            merged[-1] = last[0], _later(last[1], high)
+    return tuple(merged)
 
 
-def both(region: Region, other: Region) -> Region:
+def intersection(region: Region, other: Region) -> Region:
     common = []
     at = 0
     for low, high in region:
