@@ -34,7 +34,7 @@ from query_api.latest.log_history import LogHistory
 from query_api.latest.row_effects import effects_of
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.resolver.shard_facts import look
+from query_api.resolver.shard_facts import read_facts
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind
 from state.records import Scope, ScopeKind
@@ -156,7 +156,7 @@ class _Moment:
         left_out: dict[str, str] = {}
         cache = CachedObjects(lambda _: reader)
         for target in targets_of(scope):
-            facts = look(reader, target, with_ids=False)
+            facts = read_facts(reader, target, with_ids=False)
             why = self._why_left_out(facts, target)
             if why is not None:
                 left_out[target.kind] = why

@@ -1,4 +1,4 @@
-"""A look at the cache at one moment: the targets of a read, judged in snapshots."""
+"""Judges the targets of a read in the snapshots of one moment."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -16,7 +16,7 @@ from query_api.reasons import Reason
 from query_api.requirement import Requirement
 from query_api.resolver.decision import decide
 from query_api.resolver.judgement import Judgement, may_serve, reader_of, store_error
-from query_api.resolver.shard_facts import look, look_again
+from query_api.resolver.shard_facts import cached_facts, read_facts
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind, of_database
 from state import entries, keys
@@ -26,7 +26,7 @@ STORE_ERRORS: Final = (ClosedStoreError, ColdShardError)
 
 
 class Inspection:
-    """One look at the shards: the newest snapshot of each, taken when it is first needed."""
+    """Judges reads in the newest snapshot of each shard, taken when it is first needed."""
 
     def __init__(
         self,
@@ -84,9 +84,9 @@ class Inspection:
             if reader is None:
                 facts = Facts(Position(0, 0), Reason.NOT_OWNED)
             elif self._requirement.write_ids is None:
-                facts = look_again(reader, target)
+                facts = cached_facts(reader, target)
             else:
-                facts = look(reader, target, with_ids=True)
+                facts = read_facts(reader, target, with_ids=True)
         except STORE_ERRORS as error:
             return store_error(target, str(error))
         if facts.refused is None:

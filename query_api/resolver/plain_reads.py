@@ -15,7 +15,7 @@ from query_api.reads.read import Group, Read
 from query_api.reasons import Reason, Source
 from query_api.resolver.answer import ReadAnswer
 from query_api.resolver.judgement import Judgement
-from query_api.resolver.shard_facts import look_again
+from query_api.resolver.shard_facts import cached_facts
 from query_api.shards import Moment, Views
 from query_api.targets import Target, TargetKind
 
@@ -84,4 +84,4 @@ def _holds_for_all(judgement: Judgement, group: Group, reader: SharedReader) -> 
     if target.kind is not TargetKind.PARTITION:
         return True
     # If all partitions may be served, so may each of them, and each that doesn't exist.
-    return look_again(reader, Target(TargetKind.PARTITIONS, target.name)).refused is None
+    return cached_facts(reader, Target(TargetKind.PARTITIONS, target.name)).refused is None

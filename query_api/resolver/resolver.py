@@ -41,7 +41,7 @@ POSITION_WAIT_S: Final = 0.25
 RETRY_AFTER_S: Final = 1.0
 EPOCH_WAIT_S: Final = 3.0
 """How long a read waits for a worker that has just begun to learn the topic's epoch."""
-_EPOCH_LOOK_S: Final = 0.02
+_EPOCH_POLL_S: Final = 0.02
 _NO_EPOCH: Final = (
     "the brokers haven't told yet which epoch the topic has reached, without which the database's "
     "answer has no position"
@@ -117,7 +117,7 @@ class Resolver:
                 return settle(self._views, read, requirement, judged)
             is_long, served = self._is_long(read), judged
             if is_long:
-                served = self._look(read, requirement, latest, own=True)
+                served = self._judge_now(read, requirement, latest, own=True)
                 miss = first_miss(served)
                 if miss is not None:
                     return Miss(miss.verdict.reason, miss)
@@ -137,11 +137,11 @@ class Resolver:
             if self._is_long(read):
                 return None
             if requirement.latest:
-                recent = self._look_within(read, requirement)
+                recent = self._judge_by_recent(read, requirement)
                 return None if recent is None else settle(self._views, read, requirement, recent[0])
             if requirement.takes_any:
                 return self._plain.answer(read) or self._first_of_group(read, requirement)
-            judged = self._look(read, requirement, None)
+            judged = self._judge_now(read, requirement, None)
             return None if worth_waiting(judged) else settle(self._views, read, requirement, judged)
         except STORE_ERRORS as error:
             return unreadable(read, error)
@@ -162,12 +162,12 @@ class Resolver:
         while not self._views.knows_epoch:
             if loop.time() >= ends_s:
                 raise UnansweredError(_NO_EPOCH, RETRY_AFTER_S)
-            await asyncio.sleep(_EPOCH_LOOK_S)
+            await asyncio.sleep(_EPOCH_POLL_S)
 
     def _first_of_group(
         self, read: Read[A], requirement: Requirement
     ) -> ReadAnswer[A] | Miss | None:
-        judged = self._look(read, requirement, None)
+        judged = self._judge_now(read, requirement, None)
         if worth_waiting(judged):
             return None
         outcome = settle(self._views, read, requirement, judged)
@@ -234,10 +234,10 @@ class Resolver:
         rival: Rival[Any] | None,
     ) -> tuple[list[Judgement], LatestLog | None]:
         """Judges the targets; asks the database for newer events if that is needed."""
-        recent = self._look_within(read, requirement)
+        recent = self._judge_by_recent(read, requirement)
         if recent is not None:
             return recent
-        judged = self._look(read, requirement, None)
+        judged = self._judge_now(read, requirement, None)
         if requirement.latest:
             if not all(map(may_serve, judged)):
                 return judged, None
@@ -250,16 +250,16 @@ class Resolver:
             return judged, None
         # A target that no newer event touches is complete, however far the shard lags.
         latest = await self._database.after_now(lowest(judged))
-        return self._look(read, requirement, latest), latest
+        return self._judge_now(read, requirement, latest), latest
 
-    def _look_within(
+    def _judge_by_recent(
         self, read: Read[Any], requirement: Requirement
     ) -> tuple[list[Judgement], LatestLog] | None:
         """Judges the targets by a recent read; None if none lets the cache answer."""
         if not requirement.max_age_ms:
             return None
         for log in self._recent.within(requirement.max_age_ms):
-            judged = self._look(read, requirement, log)
+            judged = self._judge_now(read, requirement, log)
             if first_miss(judged) is None:
                 return judged, log
         return None
@@ -275,7 +275,7 @@ class Resolver:
         if not judged:
             return [], None
         latest = latest_read or await self._database.after_now(lowest(judged))
-        again = self._look(read, requirement, latest)
+        again = self._judge_now(read, requirement, latest)
         if latest is None or not worth_waiting(again):
             return again, latest
         wait_s = self.patience.wait_s if rival is None else LATEST_WAIT_S
@@ -319,9 +319,9 @@ class Resolver:
         if waits:
             shards = asyncio.gather(*waits)
             await (shards if rival is None else rival.race(shards))
-        return self._look(read, requirement, latest)
+        return self._judge_now(read, requirement, latest)
 
-    def _look(
+    def _judge_now(
         self,
         read: Read[Any],
         requirement: Requirement,

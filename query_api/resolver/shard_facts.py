@@ -27,44 +27,44 @@ from state.tables import TABLE_ROW, TableState
 FACTS_MAX: Final = 4096
 
 
-def look_again(reader: ShardReader, target: Target) -> Facts:
-    """The facts without write ids; a shared reader looks only once for a table.
+def cached_facts(reader: ShardReader, target: Target) -> Facts:
+    """The facts without write ids; a shared reader reads those of a table only once.
 
     If all partitions of a table may be served, so may each, on the same grounds.
     """
     if not isinstance(reader, SharedReader):
-        return look(reader, target, with_ids=False)
+        return read_facts(reader, target, with_ids=False)
     if target.kind is TargetKind.PARTITION:
-        facts = look_again(reader, Target(TargetKind.PARTITIONS, target.name))
-        return facts if facts.refused is None else look(reader, target, with_ids=False)
+        facts = cached_facts(reader, Target(TargetKind.PARTITIONS, target.name))
+        return facts if facts.refused is None else read_facts(reader, target, with_ids=False)
     if not target.is_of_table or target.constraints is not None:
-        return look(reader, target, with_ids=False)
+        return read_facts(reader, target, with_ids=False)
     key = target.kind, target.name
     remembered = reader.facts.get(key)
     if remembered is None:
         if len(reader.facts) >= FACTS_MAX:
             reader.facts.clear()
-        remembered = reader.facts[key] = look(reader, target, with_ids=False)
+        remembered = reader.facts[key] = read_facts(reader, target, with_ids=False)
     return remembered
 
 
-def look(reader: ShardReader, target: Target, *, with_ids: bool) -> Facts:
+def read_facts(reader: ShardReader, target: Target, *, with_ids: bool) -> Facts:
     """The facts that this snapshot shows; write ids only if they are to be compared."""
     head = reader.head
     reached = Position(head.epoch, head.applied)
     if head.paused:
         return Facts(reached, Reason.PAUSED)
     if not target.is_of_table:
-        return _LOOKS[target.kind](reader, target, reached)
+        return _FACTS_OF[target.kind](reader, target, reached)
     if not is_cached(head.whitelist, head.blacklist, target.name):
         return Facts(reached, Reason.EXCLUDED)
     state = reader.state(target.name)
     if state is None:
         return Facts(reached, Reason.COLD, Cold.NEVER_LOADED)
-    return _look_at_table(reader, target, state, reached, with_ids=with_ids)
+    return _facts_of_table(reader, target, state, reached, with_ids=with_ids)
 
 
-def _look_at_table(
+def _facts_of_table(
     reader: ShardReader, target: Target, state: TableState, reached: Position, *, with_ids: bool
 ) -> Facts:
     table, head = reader.table(target.name), reader.head
@@ -151,14 +151,14 @@ def _is_silent(reader: ShardReader, target: Target, table: Entry | None) -> bool
     return False
 
 
-def _look_at_names(reader: ShardReader, target: Target, reached: Position) -> Facts:
+def _facts_of_names(reader: ShardReader, target: Target, reached: Position) -> Facts:
     loads = reader.names_loads(target.db)
     refused, detail = _list_is_cold(reader, loads)
     silent = target.kind is TargetKind.FUNCTIONS or (loads is not None and loads.silent)
     return Facts(reached, refused, detail, silent=silent)
 
 
-def _look_at_databases(reader: ShardReader, target: Target, reached: Position) -> Facts:
+def _facts_of_databases(reader: ShardReader, target: Target, reached: Position) -> Facts:
     catalog = target.name.catalog
     refused, detail = _list_is_cold(reader, reader.databases_loads(catalog))
     entries = dict(reader.databases(catalog))
@@ -167,7 +167,7 @@ def _look_at_databases(reader: ShardReader, target: Target, reached: Position) -
     return Facts(reached, refused, detail, silent=silent)
 
 
-def _look_at_database(reader: ShardReader, target: Target, reached: Position) -> Facts:
+def _facts_of_database(reader: ShardReader, target: Target, reached: Position) -> Facts:
     loads = reader.databases_loads(target.name.catalog)
     entry = reader.database(target.db)
     refused, detail = _list_is_cold(reader, loads)
@@ -184,14 +184,14 @@ def _list_is_cold(reader: ShardReader, loads: Loads | None) -> tuple[Reason | No
     return (None, "") if cold is None else (Reason.COLD, loads.describe(cold))
 
 
-def _look_at_details(_reader: ShardReader, _target: Target, reached: Position) -> Facts:
+def _facts_of_details(_reader: ShardReader, _target: Target, reached: Position) -> Facts:
     return Facts(reached, silent=True)
 
 
-_LOOKS: Final[dict[TargetKind, Callable[[ShardReader, Target, Position], Facts]]] = {
-    TargetKind.NAMES: _look_at_names,
-    TargetKind.FUNCTIONS: _look_at_names,
-    TargetKind.DATABASE: _look_at_database,
-    TargetKind.DATABASES: _look_at_databases,
-    TargetKind.DATABASE_DETAILS: _look_at_details,
+_FACTS_OF: Final[dict[TargetKind, Callable[[ShardReader, Target, Position], Facts]]] = {
+    TargetKind.NAMES: _facts_of_names,
+    TargetKind.FUNCTIONS: _facts_of_names,
+    TargetKind.DATABASE: _facts_of_database,
+    TargetKind.DATABASES: _facts_of_databases,
+    TargetKind.DATABASE_DETAILS: _facts_of_details,
 }

@@ -10,7 +10,7 @@ from hive.events.decode import decode
 from hive.events.row import row_mark
 from hive.schema import Version, metadata
 from metatide.demo.store import Store
-from query_api.resolver.shard_facts import look
+from query_api.resolver.shard_facts import read_facts
 from query_api.targets import Target, TargetKind
 from state.records import Change
 from tests.metatide.demo import workload_runs
@@ -75,6 +75,9 @@ def warm_tables(shards: MemoryShards) -> list[tuple[str, str]]:
         assert shard is not None
         reader = shard.reader()
         for name in reader.table_names():
-            if look(reader, Target(TargetKind.PARTITIONS, name), with_ids=False).refused is None:
+            if (
+                read_facts(reader, Target(TargetKind.PARTITIONS, name), with_ids=False).refused
+                is None
+            ):
                 answers.append((name.db, name.table))
     return answers

@@ -19,7 +19,7 @@ from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.positions import Position, parse_position
 from query_api.requirement import Consistency, Defaults
-from query_api.resolver.shard_facts import look
+from query_api.resolver.shard_facts import read_facts
 from query_api.targets import TargetKind, of_database
 from query_api.thrift.call import Call, CallAnswer, Client, Relay
 from query_api.thrift.methods import CachedMethods
@@ -272,7 +272,7 @@ def warm_database(shards: MemoryShards) -> str:
         reader = shard.reader()
         for db in reader.database_names():
             names = of_database(TargetKind.NAMES, db)
-            if look(reader, names, with_ids=False).refused is None:
+            if read_facts(reader, names, with_ids=False).refused is None:
                 return db.db
     raise AssertionError("no names are known")
 

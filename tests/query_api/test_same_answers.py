@@ -33,7 +33,7 @@ from query_api.reads import (
     Slice,
 )
 from query_api.reads.partitions import Wanted
-from query_api.resolver.shard_facts import look
+from query_api.resolver.shard_facts import read_facts
 from query_api.shards import Views
 from query_api.targets import Target
 from state.shard_reader import ShardReader
@@ -70,8 +70,8 @@ class Both:
     def serves(self, read: Read[Any]) -> bool:
         """Whether the cache would answer."""
         targets = (*read.targets, *read.further(self.cached()))
-        looks = [look(self.reader(target), target, with_ids=False) for target in targets]
-        return not any(facts.refused or facts.silent for facts in looks)
+        facts = [read_facts(self.reader(target), target, with_ids=False) for target in targets]
+        return not any(each.refused or each.silent for each in facts)
 
 
 def plain(answer: Any) -> Any:

@@ -10,7 +10,7 @@ from hive.errors import InputError, MetatideError
 from hive.names import TableName, parse_table_name
 from query_api.http.forward import Forwarder
 from query_api.reasons import Reason
-from query_api.resolver.shard_facts import look
+from query_api.resolver.shard_facts import read_facts
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind
 
@@ -76,16 +76,16 @@ class CachedTables:
         return None if source.shard(number) is not None else source.owner_url(number)
 
     async def _here(self, names: Sequence[TableName]) -> list[Held]:
-        return [self._look(name) for name in names]
+        return [self._held(name) for name in names]
 
-    def _look(self, name: TableName) -> Held:
+    def _held(self, name: TableName) -> Held:
         # If a table's partitions are known, so is everything else of it but its statistics.
         target = Target(TargetKind.PARTITIONS, name)
         try:
             reader = self._views.reader(self._views.shard_of(target))
             if reader is None:
                 return _not_held(name, Reason.NOT_OWNED)
-            facts = look(reader, target, with_ids=False)
+            facts = read_facts(reader, target, with_ids=False)
             state = reader.state(name)
         except MetatideError:
             return _not_held(name, Reason.STORE_ERROR)

@@ -28,12 +28,12 @@ def name(number: int, stem: str = "final") -> TableName:
 
 def test_names_of_dropped_tables_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
     history, views = LogHistory(), Views(MemoryShards(MemoryShard(change(1))))
-    looks: Iterator[Facts] = iter(())
+    facts: Iterator[Facts] = iter(())
     gone = Facts(Position(0, 1), Reason.COLD, "never_loaded")
-    monkeypatch.setattr(inspection, "look_again", lambda reader, target: next(looks, gone))
+    monkeypatch.setattr(inspection, "cached_facts", lambda reader, target: next(facts, gone))
     highest = 0
     for number in range(DROPPED):
-        looks = iter([Facts(Position(0, 2 * number), former_names=(name(number, "tmp"),))])
+        facts = iter([Facts(Position(0, 2 * number), former_names=(name(number, "tmp"),))])
         for _ in range(2):
             judged = Inspection(views, views.reader, history, LATEST, None)
             judged.judge(GetTable(name(number)))

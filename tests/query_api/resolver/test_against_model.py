@@ -12,7 +12,7 @@ from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.requirement import Consistency, Requirement
 from query_api.resolver.decision import decide
-from query_api.resolver.shard_facts import look
+from query_api.resolver.shard_facts import read_facts
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state.records.routing import home_shard, table_shard
 from state.shard_reader import ShardReader
@@ -98,7 +98,7 @@ class Agreement:
         if request.write_ids is not None:
             ids, table_id, newer = request.write_ids
             need = Requirement(Consistency.WRITE_IDS, False, ids, table_id, newer)
-        facts = look(reader, target, with_ids=request.write_ids is not None)
+        facts = read_facts(reader, target, with_ids=request.write_ids is not None)
         verdict = decide(facts, need, None)
         if verdict.reason in (Reason.SILENT_LOG, Reason.EXCLUDED):
             return

@@ -12,7 +12,7 @@ from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.requirement import Consistency, Requirement
 from query_api.resolver.decision import decide
-from query_api.resolver.shard_facts import look
+from query_api.resolver.shard_facts import read_facts
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state.records import AnyRecord, LoadBegin, Pause, Scope, ScopeKind, SetLists
 from state.records.actions import (
@@ -65,7 +65,7 @@ def put(*values: str, write_id: int = 0) -> PutPartitions:
 
 
 def facts(target: Target, *records: AnyRecord) -> Facts:
-    return look(MemoryShard(*records).reader(), target, with_ids=True)
+    return read_facts(MemoryShard(*records).reader(), target, with_ids=True)
 
 
 REWRITE = AlterTable(table_image(), fingerprint(table_image().data), rewrites=True, truncates=False)
@@ -312,6 +312,6 @@ def test_after_a_skipped_record_a_table_may_have_had_any_name() -> None:
     shard = MemoryShard(change(1))
     shard.skip()
     shard.fold([Pause(0, 1, paused=False), *load_table(1, table=table_image(managed=False))])
-    assert look(shard.reader(), TABLE, with_ids=True).former_names == (ANY_TABLE,)
+    assert read_facts(shard.reader(), TABLE, with_ids=True).former_names == (ANY_TABLE,)
     shard.fold([change(MISNAMED_EVENTS_MAX + 2, after=1)])
-    assert look(shard.reader(), TABLE, with_ids=True).former_names == ()
+    assert read_facts(shard.reader(), TABLE, with_ids=True).former_names == ()
