@@ -16,6 +16,7 @@ from query_api.reasons import Reason, Source
 from query_api.requirement import Requirement
 from query_api.resolver.answer import Miss, ReadAnswer, moment_of, serve, settle, unreadable
 from query_api.resolver.database import Database
+from query_api.resolver.hedged_read import HedgedRead
 from query_api.resolver.inspection import STORE_ERRORS, Inspection
 from query_api.resolver.judgement import (
     Judgement,
@@ -29,7 +30,6 @@ from query_api.resolver.loads import Loads
 from query_api.resolver.missed_tables import MissedTables
 from query_api.resolver.patience import Patience
 from query_api.resolver.plain_reads import PlainReads
-from query_api.resolver.rival import Rival
 from query_api.shards import Views
 from query_api.targets import OF_TABLE, TargetKind
 
@@ -83,11 +83,11 @@ class Resolver:
         """Answers a read. Raises InputError if the request makes no sense, UnansweredError if
         nobody can answer.
         """
-        rival = Rival(partial(self.ask_database, read))
+        hedge = HedgedRead(partial(self.ask_database, read))
         try:
             outcome = self.cached_now(read, requirement) if requirement.takes_any else None
             if outcome is None:
-                outcome = await self.cached(read, requirement, latest_read, rival)
+                outcome = await self.cached(read, requirement, latest_read, hedge)
             if isinstance(outcome, ReadAnswer):
                 return outcome
             if outcome.reason is Reason.NO_LIST and outcome.judgement is not None:
@@ -95,24 +95,24 @@ class Resolver:
                     f"{outcome.judgement.target.name} has write ids: pass write_ids and a positive "
                     "table_id, or ask for consistency latest"
                 )
-            return await self._from_database(outcome, rival, requirement.min_position)
+            return await self._from_database(outcome, hedge, requirement.min_position)
         finally:
-            rival.leave()
+            hedge.cancel()
 
     async def cached(
         self,
         read: Read[A],
         requirement: Requirement,
         latest_read: LatestLog | None = None,
-        rival: Rival[Any] | None = None,
+        hedge: HedgedRead[Any] | None = None,
     ) -> ReadAnswer[A] | Miss:
         """The cache's answer; waits for lagging shards while that is worthwhile.
 
-        `latest_read` is a read of the log that was already made for this request. `rival` may begin
+        `latest_read` is a read of the log that was already made for this request. `hedge` may begin
         during the wait, and ends it when the database has answered.
         """
         try:
-            judged, latest = await self._judge(read, requirement, latest_read, rival)
+            judged, latest = await self._judge(read, requirement, latest_read, hedge)
             if first_miss(judged) is not None or not judged:
                 return settle(self._views, read, requirement, judged)
             is_long, served = self._is_long(read), judged
@@ -175,7 +175,7 @@ class Resolver:
             self._plain.remember(read, judged, outcome)
         return outcome
 
-    def want(self, miss: Miss) -> None:
+    def record_miss(self, miss: Miss) -> None:
         """Counts a miss, and requests a load of its target if that is cold."""
         if miss.judgement is not None and miss.judgement.target.kind in OF_TABLE:
             self.missed.note(miss.judgement.target.name, miss.reason)
@@ -209,11 +209,11 @@ class Resolver:
     async def _from_database(
         self,
         miss: Miss,
-        rival: Rival[tuple[A | NoSuchObjectError, Position]],
+        hedge: HedgedRead[tuple[A | NoSuchObjectError, Position]],
         least: Position | None,
     ) -> ReadAnswer[A]:
         try:
-            value, position = await rival.answer()
+            value, position = await hedge.answer()
             _check_reached(position, least)
         except UnansweredError as error:
             raise UnansweredError(
@@ -223,7 +223,7 @@ class Resolver:
         # The list of databases tells of a missing one, too, and of the tables in it.
         of_all = target is not None and target.kind is TargetKind.DATABASE
         if of_all or not isinstance(value, NoSuchObjectError):
-            self.want(miss)
+            self.record_miss(miss)
         return ReadAnswer(value, Source.DATABASE, miss.reason, position, miss.detail)
 
     async def _judge(
@@ -231,7 +231,7 @@ class Resolver:
         read: Read[Any],
         requirement: Requirement,
         latest_read: LatestLog | None,
-        rival: Rival[Any] | None,
+        hedge: HedgedRead[Any] | None,
     ) -> tuple[list[Judgement], LatestLog | None]:
         """Judges the targets; asks the database for newer events if that is needed."""
         recent = self._judge_by_recent(read, requirement)
@@ -241,7 +241,7 @@ class Resolver:
         if requirement.latest:
             if not all(map(may_serve, judged)):
                 return judged, None
-            return await self._judge_latest(read, requirement, judged, latest_read, rival)
+            return await self._judge_latest(read, requirement, judged, latest_read, hedge)
         wait_s = _wait_s(requirement, POSITION_WAIT_S)
         if not worth_waiting(judged):
             return judged, None
@@ -270,7 +270,7 @@ class Resolver:
         requirement: Requirement,
         judged: Sequence[Judgement],
         latest_read: LatestLog | None,
-        rival: Rival[Any] | None,
+        hedge: HedgedRead[Any] | None,
     ) -> tuple[list[Judgement], LatestLog | None]:
         if not judged:
             return [], None
@@ -278,10 +278,10 @@ class Resolver:
         again = self._judge_now(read, requirement, latest)
         if latest is None or not worth_waiting(again):
             return again, latest
-        wait_s = self.patience.wait_s if rival is None else LATEST_WAIT_S
+        wait_s = self.patience.wait_s if hedge is None else LATEST_WAIT_S
         wait_s = _wait_s(requirement, wait_s)
-        rival = None if requirement.max_wait_ms is not None else rival
-        return await self._wait(read, requirement, again, wait_s, latest, rival), latest
+        hedge = None if requirement.max_wait_ms is not None else hedge
+        return await self._wait(read, requirement, again, wait_s, latest, hedge), latest
 
     async def _why_unconfirmed(
         self, served: Sequence[Judgement], latest: LatestLog
@@ -308,7 +308,7 @@ class Resolver:
         judged: Sequence[Judgement],
         wait_s: float,
         latest: LatestLog | None,
-        rival: Rival[Any] | None = None,
+        hedge: HedgedRead[Any] | None = None,
     ) -> list[Judgement]:
         """Waits for all shards that lag, and judges again."""
         waits = []
@@ -318,7 +318,7 @@ class Resolver:
                 waits.append(shard.complete_up_to(*judgement.verdict.wait_for, wait_s))
         if waits:
             shards = asyncio.gather(*waits)
-            await (shards if rival is None else rival.race(shards))
+            await (shards if hedge is None else hedge.race(shards))
         return self._judge_now(read, requirement, latest)
 
     def _judge_now(

@@ -11,9 +11,9 @@ from query_api.reads.read import Read, Rendered
 from query_api.requirement import Requirement
 from query_api.resolver.answer import ReadAnswer
 from query_api.resolver.database import Database
+from query_api.resolver.hedged_read import HedgedRead
 from query_api.resolver.judgement import Judgement
 from query_api.resolver.resolver import Resolver
-from query_api.resolver.rival import Rival
 from query_api.shards import Views
 from state.tracing import DATABASE, JUDGE, READ, WAIT, Tracing, grounds
 
@@ -48,10 +48,10 @@ class TracedResolver(Resolver):
         read: Read[Any],
         requirement: Requirement,
         latest_read: LatestLog | None,
-        rival: Rival[Any] | None,
+        hedge: HedgedRead[Any] | None,
     ) -> tuple[list[Judgement], LatestLog | None]:
         with self._tracing.step(JUDGE):
-            return await super()._judge(read, requirement, latest_read, rival)
+            return await super()._judge(read, requirement, latest_read, hedge)
 
     async def _wait(
         self,
@@ -60,7 +60,7 @@ class TracedResolver(Resolver):
         judged: Sequence[Judgement],
         wait_s: float,
         latest: LatestLog | None,
-        rival: Rival[Any] | None = None,
+        hedge: HedgedRead[Any] | None = None,
     ) -> list[Judgement]:
         with self._tracing.step(WAIT):
-            return await super()._wait(read, requirement, judged, wait_s, latest, rival)
+            return await super()._wait(read, requirement, judged, wait_s, latest, hedge)

@@ -52,7 +52,7 @@ class Clients(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     dispatch: Dispatching
     ended: EndedConnections
 
-    def came(self, connection: Accepted, transport: asyncio.BaseTransport) -> None:
+    def add(self, connection: Accepted, transport: asyncio.BaseTransport) -> None:
         sock = transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -60,7 +60,7 @@ class Clients(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             connection.end("connections", "there are too many connections")
         self.connections.add(connection)
 
-    def left(self, connection: Accepted, user: str) -> None:
+    def remove(self, connection: Accepted, user: str) -> None:
         self.connections.discard(connection)
         if connection.ended is not None:
             self.hub.metrics.refused[connection.ended] += 1
@@ -92,7 +92,7 @@ class AcceptedBinary(Connection):
         self.calls = self._dispatch = clients.dispatch(clients.hub, self)
         if clients.hub.peers.partners.have_secret:
             self.workers_methods = frozenset((FORWARDED,))
-        clients.came(self, transport)
+        clients.add(self, transport)
 
     def identified(self, identity: Identity) -> None:
         assert self._dispatch is not None
@@ -101,7 +101,7 @@ class AcceptedBinary(Connection):
 
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
-        self._clients.left(self, "" if self._dispatch is None else self._dispatch.user)
+        self._clients.remove(self, "" if self._dispatch is None else self._dispatch.user)
         self._dispatch = None
 
 
@@ -115,7 +115,7 @@ class AcceptedHttp(HttpConnection):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._clients.came(self, transport)
+        self._clients.add(self, transport)
 
     def begin_session(self, identity: Identity) -> Session:
         hub = self._clients.hub
@@ -135,7 +135,7 @@ class AcceptedHttp(HttpConnection):
 
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
-        self._clients.left(self, self._user)
+        self._clients.remove(self, self._user)
         self._dispatch = None
 
     @property

@@ -236,7 +236,7 @@ class CachedMethods:
         )
 
     def _missed(self, miss: Miss, requirement: Requirement) -> Relay:
-        self._resolver.want(miss)
+        self._resolver.record_miss(miss)
         if miss.reason is not Reason.NOT_OWNED:
             return Relay(miss.reason)
         return Relay(miss.reason, self._resolver.shard_of(miss), requirement.log_age_ms)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from query_api.resolver.rival import Rival
+from query_api.resolver.hedged_read import HedgedRead
 
 
 class Database:
@@ -31,85 +31,85 @@ async def database() -> Database:
 
 
 @pytest.fixture
-async def rival(database: Database) -> Rival[str]:
-    return Rival(database)
+async def hedge(database: Database) -> HedgedRead[str]:
+    return HedgedRead(database)
 
 
 async def never() -> None:
     await asyncio.Event().wait()
 
 
-async def test_the_database_ends_the_wait(database: Database, rival: Rival[str]) -> None:
+async def test_the_database_ends_the_wait(database: Database, hedge: HedgedRead[str]) -> None:
     database.answers.set_result("found")
-    await rival.race(never())
-    assert await rival.answer() == "found"
+    await hedge.race(never())
+    assert await hedge.answer() == "found"
     assert database.begun == 1
 
 
 async def test_the_cache_ends_the_wait_and_the_database_is_left_alone(
-    database: Database, rival: Rival[str]
+    database: Database, hedge: HedgedRead[str]
 ) -> None:
-    await rival.race(asyncio.sleep(0.01))
+    await hedge.race(asyncio.sleep(0.01))
     assert (database.begun, database.ended) == (1, 0)
-    rival.leave()
+    hedge.cancel()
     await asyncio.sleep(0)
     assert database.ended == 1
 
 
 async def test_a_database_that_fails_does_not_keep_the_cache_from_answering(
-    database: Database, rival: Rival[str]
+    database: Database, hedge: HedgedRead[str]
 ) -> None:
     database.answers.set_exception(OSError("down"))
-    waited = asyncio.create_task(rival.race(asyncio.sleep(0.05, "cache")))
+    waited = asyncio.create_task(hedge.race(asyncio.sleep(0.05, "cache")))
     await asyncio.sleep(0.01)
     assert not waited.done()
     await waited
-    rival.leave()
+    hedge.cancel()
 
 
 async def test_a_failure_is_told_to_who_needs_the_answer(
-    database: Database, rival: Rival[str]
+    database: Database, hedge: HedgedRead[str]
 ) -> None:
     database.answers.set_exception(OSError("down"))
-    await rival.race(asyncio.sleep(0.01))
+    await hedge.race(asyncio.sleep(0.01))
     with pytest.raises(OSError, match="down"):
-        await rival.answer()
-    rival.leave()
+        await hedge.answer()
+    hedge.cancel()
 
 
 async def test_without_a_race_the_database_is_asked_when_it_is_needed(
-    database: Database, rival: Rival[str]
+    database: Database, hedge: HedgedRead[str]
 ) -> None:
-    rival.leave()
+    hedge.cancel()
     assert database.begun == 0
     database.answers.set_result("found")
-    assert await rival.answer() == "found"
+    assert await hedge.answer() == "found"
 
 
 async def test_who_gives_up_waiting_leaves_nothing_running(
-    database: Database, rival: Rival[str]
+    database: Database, hedge: HedgedRead[str]
 ) -> None:
     tasks = asyncio.all_tasks()
-    waited = asyncio.create_task(rival.race(never()))
+    waited = asyncio.create_task(hedge.race(never()))
     await asyncio.sleep(0.01)
     waited.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waited
-    rival.leave()
+    hedge.cancel()
     await asyncio.sleep(0)
     assert (database.begun, database.ended) == (1, 1)
     assert asyncio.all_tasks() == tasks
 
 
 async def test_waits_that_are_left_leave_no_complaint(
-    database: Database, rival: Rival[str]
+    database: Database, hedge: HedgedRead[str]
 ) -> None:
     """The exception of gathered waits that were cancelled is kept, and asyncio complains of one
     that nobody looks at."""
     complaints: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, what: complaints.append(what))
     database.answers.set_result("found")
-    await rival.race(asyncio.gather(never()))
+    await hedge.race(asyncio.gather(never()))
     for _ in range(5):
         await asyncio.sleep(0)
     gc.collect()

@@ -9,7 +9,7 @@ from query_api.background_tasks import take_note
 A = TypeVar("A")
 
 
-class Rival(Generic[A]):
+class HedgedRead(Generic[A]):
     """A database read that begins when the same read waits for the cache."""
 
     def __init__(self, ask: Callable[[], Coroutine[Any, Any, A]]) -> None:
@@ -34,7 +34,7 @@ class Rival(Generic[A]):
         task, self._asked = self._asked, None
         return await (self._ask() if task is None else task)
 
-    def leave(self) -> None:
+    def cancel(self) -> None:
         """Drops the database's answer, which nobody needs any more."""
         if self._asked is not None and not self._failed:
             self._asked.cancel()
