@@ -121,7 +121,7 @@ def _read_application(
         groups.append(OperationGroup(THRIFT, thrift))
     metrics.append(operators.metrics)
     groups += operators.operations
-    around = ProcessInfo(
+    process_info = ProcessInfo(
         lambda: reporter.status,
         lambda: [] if thrift is None else answered_by("thrift", thrift.server.counts()),
         thrift=lambda: None if thrift is None else thrift_part(thrift.server.metrics),
@@ -134,7 +134,7 @@ def _read_application(
         more_metrics=metrics,
         more_routes=_health_routes(reporter),
         more_operations=groups,
-        around=around,
+        process_info=process_info,
     )
 
 

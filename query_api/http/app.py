@@ -60,25 +60,25 @@ def create_app(
     more_metrics: Sequence[Collector] = (),
     more_routes: Sequence[BaseRoute] = (),
     more_operations: Sequence[OperationGroup[Any]] = (),
-    around: ProcessInfo | None = None,
+    process_info: ProcessInfo | None = None,
 ) -> Starlette:
     """The application of a worker, which answers from a backend.
 
-    `more_metrics` are shown beside the server's own. `more_routes`
-    replace its health routes. `more_operations` are served beside its own, and described in the
-    OpenAPI document. `around` gives what the page at `/` shows of the process around the server.
+    `more_metrics` are shown beside the server's own. `more_routes` replace its health routes.
+    `more_operations` are served beside its own, and described in the OpenAPI document.
+    `process_info` gives what the page at `/` shows of the process around the server.
 
     The caller closes the backend.
     """
     service = Service(backend, settings or Settings())
-    around = around or ProcessInfo()
-    pages = Pages(backend, service, around)
+    process_info = process_info or ProcessInfo()
+    pages = Pages(backend, service, process_info)
 
     partners = service.settings.partners.metrics.registry
     collectors = Together(service.metrics.registry, partners, *more_metrics)
 
     async def metrics(request: Request) -> Response:
-        await around.measure()
+        await process_info.measure()
         return metrics_page(request, collectors)
 
     described = [operation for group in more_operations for operation in group.operations]

@@ -288,9 +288,9 @@ def test_an_address_that_is_wrongly_escaped_is_shown_as_it_is(browser: Chromium)
 
 def test_what_shadow_mode_found_is_shown_with_the_calls(browser: Chromium) -> None:
     calls = [MethodCalls("get_table_req", 90, 0, 2, 2), MethodCalls("get_partitions", 7, 1, 0, 0)]
-    around = ProcessInfo(thrift=lambda: ThriftPart(3, calls, []))
+    process_info = ProcessInfo(thrift=lambda: ThriftPart(3, calls, []))
     backend = Backend(warm(), Nowhere())
-    with serving_app(create_app(backend, around=around), backend=backend) as url:
+    with serving_app(create_app(backend, process_info=process_info), backend=backend) as url:
         browser.look()
         browser.open(f"{url}/")
         browser.until_text(".calls", "get_table_req")

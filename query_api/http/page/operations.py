@@ -32,9 +32,9 @@ from query_api.resolver.missed_tables import MissedTable
 class Pages:
     """What the page of one server shows."""
 
-    def __init__(self, backend: Backend, service: Service, around: ProcessInfo) -> None:
+    def __init__(self, backend: Backend, service: Service, process_info: ProcessInfo) -> None:
         def answered() -> list[Answered]:
-            return [*answered_by("http", service.metrics.counts()), *around.answered()]
+            return [*answered_by("http", service.metrics.counts()), *process_info.answered()]
 
         def times() -> list[Times]:
             return times_of("http", service.metrics.times)
@@ -42,14 +42,14 @@ class Pages:
         self._overview = GroupOverview(
             backend.views,
             backend.database,
-            replace(around, answered=answered, times=times),
+            replace(process_info, answered=answered, times=times),
             service.forwarder,
             backend.resolver.missed,
         )
         self._holdings = CachedTables(backend.views, service.forwarder)
         self._events = RecentEvents(backend.database)
 
-        self._around = replace(around, answered=answered)
+        self._process_info = replace(process_info, answered=answered)
         self._recorder = Recorder(self._counted)
         self._background = Background()
 
@@ -68,14 +68,14 @@ class Pages:
         return together([own, *await self._overview.histories()])
 
     async def _counted(self) -> Counted:
-        await self._around.measure()
+        await self._process_info.measure()
         hits = misses = 0
-        for each in self._around.answered():
+        for each in self._process_info.answered():
             if each.source == Source.CACHE:
                 hits += each.count
             else:
                 misses += each.count
-        return Counted(hits, misses, self._around.missing_age_s())
+        return Counted(hits, misses, self._process_info.missing_age_s())
 
     async def overview(self, request: OperationRequest[None]) -> Overview:
         if _is_forwarded(request.http):

@@ -74,14 +74,14 @@ class GroupOverview:
         self,
         views: Views,
         database: Database,
-        around: ProcessInfo,
+        process_info: ProcessInfo,
         forwarder: Forwarder,
         missed: MissedTables,
     ) -> None:
         self._missed = missed
         self._views = views
         self._database = database
-        self._around = around
+        self._process_info = process_info
         self._forwarder = forwarder
         self._counting = Counting(views)
         self._lock = asyncio.Lock()
@@ -118,14 +118,15 @@ class GroupOverview:
         source = self._views.source
         here = [number for number in range(source.count) if source.shard(number) is not None]
         parts, _ = await asyncio.gather(
-            asyncio.gather(*map(self._shard_part, here)), self._around.measure()
+            asyncio.gather(*map(self._shard_part, here)), self._process_info.measure()
         )
-        answered = self._around.answered()
+        answered = self._process_info.answered()
         shards = [part for part in parts if part is not None]
-        thrift = self._around.thrift()
-        times = [*self._around.times(), *([] if thrift is None else thrift.times)]
+        thrift = self._process_info.thrift()
+        times = [*self._process_info.times(), *([] if thrift is None else thrift.times)]
         missed = self._missed.most(MISSED_MAX)
-        return WorkerPart("", None, self._around.status(), answered, shards, times, missed, thrift)
+        status = self._process_info.status()
+        return WorkerPart("", None, status, answered, shards, times, missed, thrift)
 
     async def _shard_part(self, number: int) -> ShardPart | None:
         tables = await self._counting.counts(number)
