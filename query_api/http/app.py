@@ -73,16 +73,12 @@ def create_app(
     service = Service(backend, settings or Settings())
     process_info = process_info or ProcessInfo()
     pages = Pages(backend, service, process_info)
-
-    partners = service.settings.partners.metrics.registry
-    collectors = Together(service.metrics.registry, partners, *more_metrics)
+    partners = service.settings.partners
+    collectors = Together(service.metrics.registry, partners.metrics.registry, *more_metrics)
 
     async def metrics(request: Request) -> Response:
         await process_info.measure()
         return metrics_page(request, collectors)
-
-    described = [operation for group in more_operations for operation in group.operations]
-    document: Callable[[], str] = cache(partial(text, described))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[AppState]:
@@ -97,28 +93,16 @@ def create_app(
         await pages.close()
         await service.close()
 
-    routes: list[BaseRoute] = [_route(endpoint, service) for endpoint in ENDPOINTS]
-    routes += [Route("/metrics", metrics), Route("/", _page), *file_routes()]
-    routes += routes_of(PAGE_OPERATIONS, pages, service.gate)
-    routes += routes_of([DOCUMENT], document, service.gate)
-    for group in more_operations:
-        routes += routes_of(group.operations, group.owner, service.gate)
-
-    async def refused(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        media_type, status = "application/problem+json", error.status_code
-        detail = error.detail
-        if status == 404 and detail == HTTPStatus.NOT_FOUND.phrase:
-            detail = f"there is nothing at {request.url.path[:200]}"
-        return Response(
-            problem(status, detail), status, headers=error.headers, media_type=media_type
-        )
-
     return Starlette(
-        exception_handlers={HTTPException: refused},
-        routes=[*routes, *more_routes, *_status_routes(Health(checks))],
+        exception_handlers={HTTPException: _problem},
+        routes=[
+            *_routes(service, pages, more_operations),
+            Route("/metrics", metrics),
+            *more_routes,
+            *_status_routes(Health(checks)),
+        ],
         middleware=[
-            Middleware(PartnerMiddleware, service.settings.partners),
+            Middleware(PartnerMiddleware, partners),
             Middleware(PathMiddleware),
             *_tracing(backend),
             Middleware(
@@ -154,8 +138,36 @@ class _Answering:
         await self._answer(self._endpoint, scope, receive, send)
 
 
+async def _problem(request: Request, error: Exception) -> Response:
+    """The response to a request that Starlette or an operation has refused."""
+    assert isinstance(error, HTTPException)
+    status, detail = error.status_code, error.detail
+    if status == 404 and detail == HTTPStatus.NOT_FOUND.phrase:
+        detail = f"there is nothing at {request.url.path[:200]}"
+    return Response(
+        problem(status, detail),
+        status,
+        headers=error.headers,
+        media_type="application/problem+json",
+    )
+
+
 async def _page(request: Request) -> Response:
     return send_file(request)
+
+
+def _routes(
+    service: Service, pages: Pages, more_operations: Sequence[OperationGroup[Any]]
+) -> list[BaseRoute]:
+    described = [operation for group in more_operations for operation in group.operations]
+    document: Callable[[], str] = cache(partial(text, described))
+    routes: list[BaseRoute] = [_route(endpoint, service) for endpoint in ENDPOINTS]
+    routes += [Route("/", _page), *file_routes()]
+    routes += routes_of(PAGE_OPERATIONS, pages, service.gate)
+    routes += routes_of([DOCUMENT], document, service.gate)
+    for group in more_operations:
+        routes += routes_of(group.operations, group.owner, service.gate)
+    return routes
 
 
 def _route(endpoint: Endpoint, service: Service) -> Route:
