@@ -4,7 +4,7 @@ import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import click
 import httpx
@@ -27,7 +27,36 @@ from metatide.stack.state import StateFile
 from metatide.worker.certificates import trusted
 from query_api.requirement import AGE_MS_MAX, WAIT_MS_MAX
 
-_CONSISTENCIES = ("any", "at_least", "write_ids", "within", "latest")
+_CONSISTENCIES: Final = ("any", "at_least", "write_ids", "within", "latest")
+_OPTIONS: Final = (
+    click.option(
+        "--consistency", type=click.Choice(_CONSISTENCIES), help="How fresh the answer must be."
+    ),
+    click.option(
+        "--min-position",
+        metavar="EPOCH:EVENT",
+        help="Require an answer at least as new as this position.",
+    ),
+    click.option("--write-ids", metavar="LIST", help="The write-id list of the reader."),
+    click.option("--table-id", type=int, metavar="ID", help="The table's id, with --write-ids."),
+    click.option(
+        "--accept-newer",
+        is_flag=True,
+        help="Accept an answer with more commits than --write-ids.",
+    ),
+    click.option(
+        "--max-wait-ms",
+        type=click.IntRange(0, WAIT_MS_MAX),
+        metavar="N",
+        help="How long to wait for the cache before asking the database.",
+    ),
+    click.option(
+        "--max-age-ms",
+        type=click.IntRange(1, AGE_MS_MAX),
+        metavar="N",
+        help="How many milliseconds of changes the answer may lack, with within.",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -76,39 +105,8 @@ def reading(function: Callable[..., None]) -> Callable[..., None]:
                 "--server"
             ) from error
 
-    options = [
-        click.option(
-            "--consistency", type=click.Choice(_CONSISTENCIES), help="How fresh the answer must be."
-        ),
-        click.option(
-            "--min-position",
-            metavar="EPOCH:EVENT",
-            help="Require an answer at least as new as this position.",
-        ),
-        click.option("--write-ids", metavar="LIST", help="The write-id list of the reader."),
-        click.option(
-            "--table-id", type=int, metavar="ID", help="The table's id, with --write-ids."
-        ),
-        click.option(
-            "--accept-newer",
-            is_flag=True,
-            help="Accept an answer with more commits than --write-ids.",
-        ),
-        click.option(
-            "--max-wait-ms",
-            type=click.IntRange(0, WAIT_MS_MAX),
-            metavar="N",
-            help="How long to wait for the cache before asking the database.",
-        ),
-        click.option(
-            "--max-age-ms",
-            type=click.IntRange(1, AGE_MS_MAX),
-            metavar="N",
-            help="How many milliseconds of changes the answer may lack, with within.",
-        ),
-    ]
     with_options: Callable[..., None] = read
-    for option in reversed(options):
+    for option in reversed(_OPTIONS):
         with_options = option(with_options)
     return configured("data_dir", "client.server")(with_options)
 

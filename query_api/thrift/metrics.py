@@ -94,6 +94,34 @@ class Metrics(Collector):
         return iter(self._methods.items())
 
     def collect(self) -> Iterator[Metric]:
+        yield from self._by_method()
+        yield GaugeMetricFamily(
+            "metatide_thrift_connections", "Connections of clients", self._connections()
+        )
+        upstream = GaugeMetricFamily(
+            "metatide_thrift_upstream_connections",
+            "Connections to metastores, by for whom they are",
+            labels=("kind",),
+        )
+        yield _filled(upstream, self._upstream_connections())
+        refused = CounterMetricFamily(
+            "metatide_thrift_refused", "Connections that were ended, by reason", labels=("reason",)
+        )
+        yield _filled(refused, self.refused)
+        logins = CounterMetricFamily(
+            "metatide_thrift_logins",
+            "Clients that have proved who they are, by mechanism",
+            labels=("mechanism",),
+        )
+        yield _filled(logins, self.logins)
+        expressions = CounterMetricFamily(
+            "metatide_thrift_expressions",
+            "Serialized expressions, by outcome",
+            labels=("outcome",),
+        )
+        yield _filled(expressions, self._expressions)
+
+    def _by_method(self) -> Iterator[Metric]:
         hits = CounterMetricFamily(
             "metatide_thrift_answers",
             "Calls answered here, by source and reason",
@@ -124,36 +152,10 @@ class Metrics(Collector):
             for who, times in figures.times():
                 seconds.add_metric((method, who), times.buckets(), times.total_s)
         yield from (hits, relayed, shadowed, seconds)
-        yield GaugeMetricFamily(
-            "metatide_thrift_connections", "Connections of clients", self._connections()
-        )
-        upstream = GaugeMetricFamily(
-            "metatide_thrift_upstream_connections",
-            "Connections to metastores, by for whom they are",
-            labels=("kind",),
-        )
-        for kind, count in self._upstream_connections().items():
-            upstream.add_metric((kind,), count)
-        yield upstream
-        refused = CounterMetricFamily(
-            "metatide_thrift_refused", "Connections that were ended, by reason", labels=("reason",)
-        )
-        for category, count in self.refused.items():
-            refused.add_metric((category,), count)
-        yield refused
-        logins = CounterMetricFamily(
-            "metatide_thrift_logins",
-            "Clients that have proved who they are, by mechanism",
-            labels=("mechanism",),
-        )
-        for mechanism, count in self.logins.items():
-            logins.add_metric((mechanism,), count)
-        yield logins
-        expressions = CounterMetricFamily(
-            "metatide_thrift_expressions",
-            "Serialized expressions, by outcome",
-            labels=("outcome",),
-        )
-        for outcome, count in self._expressions.items():
-            expressions.add_metric((outcome,), count)
-        yield expressions
+
+
+def _filled(family: CounterMetricFamily | GaugeMetricFamily, counts: Mapping[str, int]) -> Metric:
+    """The metric with these counts by its only label."""
+    for label, count in counts.items():
+        family.add_metric((label,), count)
+    return family
