@@ -1,7 +1,8 @@
 """The table of all processes of a stack."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import httpx
 import sqlalchemy as sa
@@ -70,69 +71,108 @@ class Ours(Service):
         return True
 
 
+class _Backends(NamedTuple):
+    """What Metatide's own processes work on."""
+
+    services: list[Service]
+    """Those that this stack runs itself."""
+    brokers: str
+    database: str
+    metastore: str | None
+
+
 def services(effective: Effective, ports: Ports) -> list[Service]:
     """The services of this configuration, in display order.
 
-    To add a process, append it here. Metatide's own processes take their configuration from the
-    environment in `settings`.
+    Metatide's own processes take their configuration from the environment.
     """
     config = effective.config
-    processes: list[Service] = []
-    servers: str | None = config.kafka.bootstrap_servers
-    if servers is None:
-        kafka = Kafka(config.data_dir / "kafka", ports)
-        processes.append(kafka)
-        servers = kafka.address
-    url = config.database.full_url
-    if url is None:
-        postgres = Postgres(
-            config.data_dir / "postgres", ports, warehouse=config.data_dir / "warehouse"
-        )
-        processes.append(postgres)
-        url = postgres.url().render_as_string(hide_password=False)
     realm = Realm(config.data_dir) if config.secure else None
-    if realm is not None:
-        processes.append(Kdc(realm.folder, ports, REALM, realm.keytabs))
-    upstream: str | None = config.upstream.url
-    if config.metastore:
-        metastore = _metastore(config, ports, sa.make_url(url), realm)
-        processes.append(metastore)
-        upstream = upstream or metastore.address
+    backends = _backends(config, ports, realm)
     port = config.http.port or ports.take("http")
     connect_port = config.connect.port or ports.take("connect")
-    settings = as_environment(effective) | {
-        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": servers,
-        "METATIDE_DATABASE_URL": url,
-        "METATIDE_DATABASE_PASSWORD": "",
-        "METATIDE_DATABASE_PASSWORD_FILE": "",
+    environment = _environment(effective, backends, realm) | {
         "METATIDE_HTTP_PORT": str(port),
         "METATIDE_CONNECT_PORT": str(connect_port),
     }
+    without_images = {name: text for name, text in environment.items() if name != _IMAGES_URL}
+    speaks_thrift = (
+        backends.metastore is not None or config.thrift.port is not None or config.secure
+    )
+    web = ("metatide.stack.web", str(config.data_dir))
+    return [
+        *backends.services,
+        _connector(config, connect_port, without_images),
+        *_workers(config, ports, environment, speaks_thrift=speaks_thrift),
+        Ours("http", web, config.http.host, port, without_images),
+    ]
+
+
+def _backends(config: Config, ports: Ports, realm: Realm | None) -> _Backends:
+    """The services that Metatide works on: its own where the configuration names no others."""
+    own: list[Service] = []
+    brokers: str | None = config.kafka.bootstrap_servers
+    if brokers is None:
+        kafka = Kafka(config.data_dir / "kafka", ports)
+        own.append(kafka)
+        brokers = kafka.address
+    database = config.database.full_url
+    if database is None:
+        postgres = Postgres(
+            config.data_dir / "postgres", ports, warehouse=config.data_dir / "warehouse"
+        )
+        own.append(postgres)
+        database = postgres.url().render_as_string(hide_password=False)
     if realm is not None:
-        settings |= _logins(config, realm)
-    if upstream is not None:
-        settings["METATIDE_UPSTREAM_URL"] = upstream
+        own.append(Kdc(realm.folder, ports, REALM, realm.keytabs))
+    upstream: str | None = config.upstream.url
+    if config.metastore:
+        metastore = _metastore(config, ports, sa.make_url(database), realm)
+        own.append(metastore)
+        upstream = upstream or metastore.address
+    return _Backends(own, brokers, database, upstream)
+
+
+def _environment(effective: Effective, backends: _Backends, realm: Realm | None) -> dict[str, str]:
+    """The configuration of Metatide's own processes."""
+    config = effective.config
+    environment = as_environment(effective) | {
+        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": backends.brokers,
+        "METATIDE_DATABASE_URL": backends.database,
+        "METATIDE_DATABASE_PASSWORD": "",
+        "METATIDE_DATABASE_PASSWORD_FILE": "",
+    }
+    if realm is not None:
+        environment |= _logins(config, realm)
+    if backends.metastore is not None:
+        environment["METATIDE_UPSTREAM_URL"] = backends.metastore
     if config.metastore and config.thrift.hive_classpath is None:
         classpath, java = own_classes()
-        settings["METATIDE_THRIFT_HIVE_CLASSPATH"] = classpath
-        settings["METATIDE_THRIFT_HIVE_JAVA"] = str(java)
-    speaks_thrift = upstream is not None or config.thrift.port is not None or config.secure
-    folder = str(config.data_dir)
-    connect = ("metatide", "connect", "--data-dir", folder)
-    host = config.connect.host
-    without_images = {name: text for name, text in settings.items() if name != _IMAGES_URL}
-    needs: tuple[str, ...] = ("kafka", "postgres")
-    processes.append(Ours("connect", connect, host, connect_port, without_images, needs))
-    work = ("metatide", "work", "--data-dir", folder)
+        environment["METATIDE_THRIFT_HIVE_CLASSPATH"] = classpath
+        environment["METATIDE_THRIFT_HIVE_JAVA"] = str(java)
+    return environment
+
+
+def _connector(config: Config, port: int, environment: Mapping[str, str]) -> Ours:
+    connect = ("metatide", "connect", "--data-dir", str(config.data_dir))
+    return Ours("connect", connect, config.connect.host, port, environment, ("kafka", "postgres"))
+
+
+def _workers(
+    config: Config, ports: Ports, environment: Mapping[str, str], *, speaks_thrift: bool
+) -> Iterator[Ours]:
+    work = ("metatide", "work", "--data-dir", str(config.data_dir))
+    needs = ("kafka", Kdc.name)
     scheme = "http" if config.reads.tls_certificate is None else "https"
+    shared = dict(environment)
     if config.worker.secret_file is None:
         secret = config.data_dir / WORKERS_SECRET
         keep_secret(secret)
-        settings[_SECRET_FILE] = str(secret)
+        shared[_SECRET_FILE] = str(secret)
     for number in range(1, config.workers + 1):
         name = f"worker-{number}"
-        worker_port = ports.take(name)
-        own = {"METATIDE_WORKER_NAME": name, "METATIDE_WORKER_PORT": str(worker_port)}
+        port = ports.take(name)
+        own = {"METATIDE_WORKER_NAME": name, "METATIDE_WORKER_PORT": str(port)}
         thrift = None
         if speaks_thrift:
             # The configured port goes to the first worker. That suffices: each worker answers for
@@ -143,14 +183,9 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
             if config.thrift.http_port is not None and number > 1:
                 own["METATIDE_THRIFT_HTTP_PORT"] = "0"
             thrift = f"thrift://{_thrift_host(config)}:{thrift_port}"
-        host = config.worker.host
-        environment, needs = settings | own, ("kafka", Kdc.name)
-        processes.append(
-            Ours(name, work, host, worker_port, environment, needs, scheme, thrift, ALL_SECRETS)
+        yield Ours(
+            name, work, config.worker.host, port, shared | own, needs, scheme, thrift, ALL_SECRETS
         )
-    web = ("metatide.stack.web", folder)
-    processes.append(Ours("http", web, config.http.host, port, without_images))
-    return processes
 
 
 def _metastore(config: Config, ports: Ports, database: sa.URL, realm: Realm | None) -> Metastore:
