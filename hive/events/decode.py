@@ -7,7 +7,6 @@ message go into `other`; those of an object stay in its bytes.
 
 from collections.abc import Callable
 from functools import cache
-from struct import error as packing_error
 from typing import Any
 
 import msgspec
@@ -18,7 +17,7 @@ from hive.events.envelope import MESSAGE_BYTES_MAX, open_message
 from hive.events.event_types import Event, OtherEvent
 from hive.events.message_types import MESSAGE_TYPES, Message
 from hive.events.row import NotificationRow
-from hive.thrift.tjson import loads
+from hive.thrift.tjson import DECODE_FAILURES, loads
 
 Decoder = Callable[[NotificationRow, Any, dict[str, Any]], Event]
 
@@ -70,20 +69,6 @@ HARMLESS = frozenset(
 )
 """The event types of Hive 4.0 to 4.2 that change nothing that is cached."""
 
-_FAILURES = (
-    ThriftError,
-    NameFormatError,
-    msgspec.ValidationError,
-    AttributeError,
-    IndexError,
-    KeyError,
-    OverflowError,
-    RecursionError,
-    TypeError,
-    ValueError,
-    packing_error,
-)
-
 
 def decode(row: NotificationRow, message_bytes_max: int = MESSAGE_BYTES_MAX) -> Event:
     """The typed event of a row."""
@@ -93,7 +78,7 @@ def decode(row: NotificationRow, message_bytes_max: int = MESSAGE_BYTES_MAX) -> 
         return _unknown(row, text) if decoder is None else _decoded(row, text, decoder)
     except ThriftError as error:
         raise EventError(row.event_id, row.event_type, str(error)) from None
-    except _FAILURES as error:
+    except (NameFormatError, *DECODE_FAILURES) as error:
         why = f"{type(error).__name__} {error}"
         raise EventError(row.event_id, row.event_type, why) from None
 

@@ -11,7 +11,7 @@ import math
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from struct import error as packing_error
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -20,7 +20,7 @@ from hive.thrift import lenient
 from hive.thrift.json_writers import json_writer, write_undescribed
 from hive.thrift.types import BOOL, DOUBLE, ListOf, MapOf, Struct, Type, binary, string
 
-_FAILURES = (
+DECODE_FAILURES: Final = (
     AttributeError,
     IndexError,
     KeyError,
@@ -30,6 +30,7 @@ _FAILURES = (
     ValueError,
     packing_error,
 )
+"""What a value of another form than the expected one raises, beside errors that say so."""
 
 
 def loads(text: str | bytes) -> Any:
@@ -83,7 +84,7 @@ def transcode_value(struct: Struct | None, value: dict[str, Any]) -> bytes:
             write_undescribed(value, parts.append)
         else:
             json_writer(struct)(value, parts.append)
-    except (*_FAILURES, ThriftError) as error:
+    except (*DECODE_FAILURES, ThriftError) as error:
         what = "struct" if struct is None else struct.name
         kind = "" if isinstance(error, ThriftError) else f"{type(error).__name__} "
         raise ThriftError(f"TJSON that is no {what}: {kind}{error}") from None
@@ -95,7 +96,7 @@ def dumps(struct: Struct, mapping: Mapping[str, Any]) -> str:
     rules."""
     try:
         return _dump(struct, mapping)
-    except (*_FAILURES, orjson.JSONEncodeError) as error:
+    except (*DECODE_FAILURES, orjson.JSONEncodeError) as error:
         raise ThriftError(f"a mapping that is no {struct.name}: {error}") from None
 
 

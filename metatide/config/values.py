@@ -219,34 +219,35 @@ class LdapUrls(str):
         return tuple(LdapUrl(url).address for url in self.split(","))
 
 
-class Principal(str):
+class _CheckedPrincipal(str):
+    __slots__ = ()
+    pattern = ""
+    shape = ""
+
+    def __new__(cls, text: str) -> Self:
+        if not re.fullmatch(cls.pattern, text):
+            raise ValueError(f"expected {cls.shape}")
+        return super().__new__(cls, text)
+
+    def at(self, host: str) -> str:
+        """The principal on a host."""
+        return self.replace("/_HOST@", f"/{host.lower()}@")
+
+
+class Principal(_CheckedPrincipal):
     """The principal of a service in Kerberos."""
 
     __slots__ = ()
-
-    def __new__(cls, text: str) -> Self:
-        if not re.fullmatch(r"[^\s/@\\]+/[^\s/@\\]+@[^\s/@\\]+", text):
-            raise ValueError("expected SERVICE/_HOST@REALM")
-        return super().__new__(cls, text)
-
-    def at(self, host: str) -> str:
-        """The principal on a host."""
-        return self.replace("/_HOST@", f"/{host.lower()}@")
+    pattern = r"[^\s/@\\]+/[^\s/@\\]+@[^\s/@\\]+"
+    shape = "SERVICE/_HOST@REALM"
 
 
-class OwnPrincipal(str):
+class OwnPrincipal(_CheckedPrincipal):
     """A principal of Kerberos that the worker has a keytab for."""
 
     __slots__ = ()
-
-    def __new__(cls, text: str) -> Self:
-        if not re.fullmatch(r"[^\s/@\\]+(/[^\s/@\\]+)?@[^\s/@\\]+", text):
-            raise ValueError("expected NAME@REALM or NAME/_HOST@REALM")
-        return super().__new__(cls, text)
-
-    def at(self, host: str) -> str:
-        """The principal on a host."""
-        return self.replace("/_HOST@", f"/{host.lower()}@")
+    pattern = r"[^\s/@\\]+(/[^\s/@\\]+)?@[^\s/@\\]+"
+    shape = "NAME@REALM or NAME/_HOST@REALM"
 
 
 class UserDn(str):

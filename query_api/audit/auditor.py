@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from hive.errors import ClosedStoreError, ColdShardError, UnansweredError
+from hive.errors import UnansweredError
 from hive.reader.driver_errors import driver_reason
 from hive.reader.snapshot import DatabaseSnapshot
 from hive.reader.write_ids import loaded, read_write_ids
@@ -34,6 +34,7 @@ from query_api.latest.log_history import LogHistory
 from query_api.latest.row_effects import effects_of
 from query_api.positions import Position
 from query_api.reasons import Reason
+from query_api.resolver.inspection import STORE_ERRORS
 from query_api.resolver.shard_facts import read_facts
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind
@@ -43,7 +44,6 @@ from state.shard_reader import ShardReader
 TRIES: Final = 8
 AGAIN_S: Final = 0.25
 _OF_TRANSACTIONS: Final = frozenset(("COMMIT_TXN", "ABORT_TXN", "ALLOC_WRITE_ID_EVENT"))
-_STORE_ERRORS: Final = (ClosedStoreError, ColdShardError)
 
 
 class Moments(Protocol):
@@ -147,7 +147,7 @@ class _Moment:
             return _all_left_out(scope, Reason.REWOUND)
         try:
             return self._compared(scope, reader)
-        except _STORE_ERRORS:
+        except STORE_ERRORS:
             return _all_left_out(scope, Reason.STORE_ERROR)
 
     def _compared(self, scope: Scope, reader: ShardReader) -> Audited:
