@@ -77,6 +77,7 @@ class Applier:
         assert offset >= self._next
         self._next = offset
 
+    # Overridden in `worker/traced_applier.py`.
     def add(self, offset: int, value: bytes) -> None:
         """Folds the next record."""
         if offset != self._next:
@@ -109,6 +110,7 @@ class Applier:
         self._fold = Fold(self._txn)
         return self._fold
 
+    # Overridden in `worker/traced_applier.py`.
     def commit(self) -> list[Signal]:
         """Makes the batch visible and returns the signals of its events."""
         if not self._pending:

@@ -168,6 +168,7 @@ class Forwarder:
             )
         return self._session
 
+    # Overridden in `tracing.py`.
     @asynccontextmanager
     async def _answer_from(
         self, url: str, request: "OwnerRequest"

@@ -66,6 +66,7 @@ class Metrics:
         """Exports the reads for answers of a bounded age."""
         self.registry.register(_RecentReads(recent))
 
+    # Overridden in `tracing.py`.
     def answered(self, source: Source, reason: Reason, read: str, seconds: float) -> None:
         self._of(source, reason, read).add(seconds)
 

@@ -77,6 +77,7 @@ class Resolver:
         """Whether this epoch is rewound, so that its answers may not be served."""
         return self._history.is_rewound(epoch)
 
+    # Overridden in `traced_resolver.py`.
     async def answer(
         self, read: Read[A], requirement: Requirement, latest_read: LatestLog | None = None
     ) -> ReadAnswer[A]:
@@ -146,6 +147,7 @@ class Resolver:
         except STORE_ERRORS as error:
             return unreadable(read, error)
 
+    # Overridden in `traced_resolver.py`.
     async def ask_database(self, read: Read[A]) -> tuple[A | NoSuchObjectError, Position]:
         """The database's answer, and its position. Raises UnansweredError if it doesn't answer, or
         if its position can't be told."""
@@ -226,6 +228,7 @@ class Resolver:
             self.record_miss(miss)
         return ReadAnswer(value, Source.DATABASE, miss.reason, position, miss.detail)
 
+    # Overridden in `traced_resolver.py`.
     async def _judge(
         self,
         read: Read[Any],
@@ -301,6 +304,7 @@ class Resolver:
             self._history.rewind(furthest.epoch)
         return Reason.REWOUND if self.is_rewound(furthest.epoch) else None
 
+    # Overridden in `traced_resolver.py`.
     async def _wait(
         self,
         read: Read[Any],

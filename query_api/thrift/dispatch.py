@@ -71,6 +71,7 @@ class Dispatch:
             return False
         return True
 
+    # Overridden in `traced_dispatch.py`.
     def begin(self, message: Message) -> None:
         self._replies.call_began = perf_counter()
         hub, method = self._hub, message.method
@@ -107,6 +108,7 @@ class Dispatch:
     def writable(self, writable: bool) -> None:
         self._relay.writable(writable)
 
+    # Overridden in `traced_dispatch.py`.
     def close(self) -> None:
         self._own_writes.close()
         self._relay.close()

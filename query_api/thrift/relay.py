@@ -70,6 +70,7 @@ class ClientRelay:
         self._connection.write(reply)
         return True
 
+    # Overridden in `traced_dispatch.py`.
     def send(
         self,
         message: Message,
@@ -120,6 +121,7 @@ class ClientRelay:
     def count(self, size: int) -> None:
         self._connection.count(size)
 
+    # Overridden in `traced_dispatch.py`.
     def relayed(self, call: RelayedCall) -> None:
         self._rested()
         message, method = call.message, call.message.method
@@ -179,5 +181,6 @@ class ClientRelay:
         else:
             self._begin(call, self._link)
 
+    # Overridden in `traced_dispatch.py`.
     def _begin(self, call: RelayedCall, link: Link) -> None:
         call.begin(link)

@@ -66,6 +66,7 @@ class Replies:
         reached = self._hub.kept.log_from(kept)
         self._hub.latest.ask(reached, partial(self._send_if_latest, kept, data, head))
 
+    # Overridden in `traced_dispatch.py`.
     def relayed(self, method: str, why: Why) -> None:
         """Ends a call to which a metastore's reply was passed on."""
         seconds = perf_counter() - self.call_began
@@ -73,6 +74,7 @@ class Replies:
         self._log_slow(method, METASTORE, why, seconds)
         self._connection.done()
 
+    # Overridden in `traced_dispatch.py`.
     def answered(self, method: str, source: Source, reason: Reason) -> None:
         """Ends a call whose reply was written."""
         seconds = perf_counter() - self.call_began
