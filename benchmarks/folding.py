@@ -2,7 +2,7 @@
 
 from processors.fold import Fold
 from state.records import Change
-from state.store import Position, Store
+from state.store import Store, StorePosition
 
 
 def fold(store: Store, change: Change) -> None:
@@ -11,4 +11,4 @@ def fold(store: Store, change: Change) -> None:
     folding = Fold(transaction)
     folding.apply(change)
     folding.flush()
-    store.commit(transaction, Position(0, change.upto, change.upto))
+    store.commit(transaction, StorePosition(0, change.upto, change.upto))

@@ -47,14 +47,14 @@ from query_api.database_answer import DatabaseAnswer
 from query_api.http import ReadServer, create_app
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.log_history import LogHistory
-from query_api.positions import Position as Reached
+from query_api.positions import Position
 from query_api.reads import Read
 from state.kv import View
 from state.records import Change
 from state.records import Scope as LoadScope
 from state.records.actions import AnyAction, CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
-from state.store import Commits, Identity, MemoryBudget, Position, Store
+from state.store import Commits, Identity, MemoryBudget, Store, StorePosition
 from state.store.families import SHARD_FAMILIES
 from tests.support.databases import postgres
 
@@ -88,7 +88,7 @@ class OneShard:
         self._store = store
 
     @property
-    def position(self) -> Position:
+    def position(self) -> StorePosition:
         return self._store.position
 
     @property
@@ -119,7 +119,7 @@ class NoDatabase:
     async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
         raise UnansweredError("there is none", 1.0)
 
-    async def after_now(self, reached: Reached) -> LatestLog | None:
+    async def after_now(self, reached: Position) -> LatestLog | None:
         return None
 
 

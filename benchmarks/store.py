@@ -24,7 +24,7 @@ from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION
 from state import entries, keys
 from state.kv import View, after, scan_prefix
-from state.store import Identity, MemoryBudget, Position, Store
+from state.store import Identity, MemoryBudget, Store, StorePosition
 from state.store.families import SHARD_FAMILIES
 
 PARTITIONS: Final = 1_000_000
@@ -121,7 +121,7 @@ def load(store: Store) -> tuple[int, int, float]:
         for key, value in batch:
             transaction.put(key, value)
         offset += 1
-        store.commit(transaction, Position(0, offset, offset))
+        store.commit(transaction, StorePosition(0, offset, offset))
         seconds += thread_time() - start
         raw_bytes += sum(len(key) + len(value) for key, value in batch)
         rss_bytes_max = max(rss_bytes_max, process.memory_info().rss)

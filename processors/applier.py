@@ -5,7 +5,7 @@ from typing import Final, Protocol
 from processors.fold import Fold, Signal
 from processors.lost_records import record_mark
 from state.records import decode
-from state.store import Overlay, Position
+from state.store import Overlay, StorePosition
 
 RECORDS_MAX: Final = 1000
 BYTES_MAX: Final = 8 << 20
@@ -15,11 +15,11 @@ class Committed(Protocol):
     """The side of a store that the fold writes to."""
 
     @property
-    def position(self) -> Position: ...
+    def position(self) -> StorePosition: ...
 
     def transaction(self) -> Overlay: ...
 
-    def commit(self, transaction: Overlay, position: Position) -> None:
+    def commit(self, transaction: Overlay, position: StorePosition) -> None:
         """Makes the changes visible; the transaction is empty afterwards, and goes on."""
         ...
 
@@ -121,7 +121,7 @@ class Applier:
             signals = self._fold.flush()
             fold = self._fold
             last = 0 if self._last is None else record_mark(self._last)
-            position = Position(fold.epoch, fold.applied, self._next, fold.mark, last)
+            position = StorePosition(fold.epoch, fold.applied, self._next, fold.mark, last)
             self._store.commit(self._txn, position)
         except BaseException:
             self._reset()

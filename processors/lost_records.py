@@ -6,7 +6,7 @@ were lost, only its records show that others stand there now.
 
 from zlib import crc32
 
-from state.store import Position
+from state.store import StorePosition
 from state.topic import TopicReader
 
 
@@ -15,7 +15,7 @@ def record_mark(value: bytes) -> int:
     return crc32(value) or 1
 
 
-def has_records_of(reader: TopicReader, shard: int, position: Position) -> bool:
+def has_records_of(reader: TopicReader, shard: int, position: StorePosition) -> bool:
     """Whether the last record before a position is still there, as far as anybody can tell: if it
     was deleted behind an image, or passed over by order, nothing can be compared."""
     bounds = reader.bounds(shard)

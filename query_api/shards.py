@@ -15,8 +15,7 @@ from state.records import Scope, ScopeKind
 from state.records.routing import shards_of, table_shard
 from state.shard_head import ShardHead
 from state.shard_reader import ShardReader
-from state.store import Commits
-from state.store import Position as StorePosition
+from state.store import Commits, StorePosition
 
 
 class Shard(Protocol):

@@ -14,7 +14,7 @@ from processors.lost_records import has_records_of
 from processors.worker.metrics import ImageMetrics
 from processors.worker.waiters import Waiters
 from state.image import Images, Manifest
-from state.store import Commits, MemoryBudget, Position, ReadOnlyStore, StoreSnapshot
+from state.store import Commits, MemoryBudget, ReadOnlyStore, StorePosition, StoreSnapshot
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicReader
 
@@ -35,7 +35,7 @@ class ImagedShard:
         self._waiters = Waiters()
 
     @property
-    def position(self) -> Position:
+    def position(self) -> StorePosition:
         return self._store.position
 
     @property
@@ -118,7 +118,7 @@ class ImagedShards:
         broken, or pruned while it is fetched, an older one is tried.
         """
 
-        def fits(position: Position) -> bool:
+        def fits(position: StorePosition) -> bool:
             # The open image and older ones aren't opened, so the topic needn't be asked about them.
             return position.offset <= offset or self._fits_topic(number, position)
 
@@ -134,7 +134,7 @@ class ImagedShards:
             log.warning("can't look for an image", shard=number, why=str(error))
         return None
 
-    def _fits_topic(self, number: int, position: Position) -> bool:
+    def _fits_topic(self, number: int, position: StorePosition) -> bool:
         """Whether the topic still has what an image of this position holds."""
         with TopicReader(self.topic) as reader:
             return has_records_of(reader, number, position)

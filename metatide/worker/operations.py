@@ -20,7 +20,7 @@ from query_api.http.operation import AnyOperation, Operation, OperationRequest
 from query_api.thrift.shadow import Difference
 from state.image import Manifest
 from state.image.manifest import File
-from state.store import Identity, Position
+from state.store import Identity, StorePosition
 
 IMAGES_PATH: Final = "/v1/images"
 
@@ -98,7 +98,7 @@ _WORKER: Final = MemberStatus(
 )
 _MANIFEST: Final = Manifest(
     identity=Identity(format_version=1, topic_id="Yk6bNSW8Tfy7lA", partitions=16, shard=0),
-    position=Position(0, 1234, 5678),
+    position=StorePosition(0, 1234, 5678),
     exact="",
     made_s=1767225600.0,
     files=(File("000012.sst", 65536, "9f2c"),),

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from processors.directory import WorkerDirectory
 from processors.freed_memory import limit_freed_memory
 from processors.replay.replay import Progress, rebuild
-from state.store import MemoryBudget, Position
+from state.store import MemoryBudget, StorePosition
 from state.topic import Topic
 
 _POLL_S: Final = 0.1
@@ -24,7 +24,7 @@ class Rebuilt(NamedTuple):
     """A shard that was rebuilt, and its position."""
 
     shard: int
-    position: Position
+    position: StorePosition
 
 
 def rebuild_shards(

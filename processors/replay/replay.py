@@ -12,7 +12,7 @@ import structlog
 from hive.errors import RecordFormatError, UnreadableRecordError
 from processors.applier import Applier
 from processors.replay.skips import Skips
-from state.store import MemoryBudget, Position, Store
+from state.store import MemoryBudget, Store, StorePosition
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicReader
 
@@ -39,7 +39,7 @@ def replay(
     report: Callable[[Progress], None] | None = None,
     skips: Skips | None = None,
     time_s_max: float = inf,
-) -> Position:
+) -> StorePosition:
     """Folds the records after the store's position, up to `end` or to the present end of the topic.
 
     Signals are dropped: they have been answered, or whoever still misses the load asks again.
@@ -70,7 +70,7 @@ def _replay(
     report: Callable[[Progress], None] | None,
     skips: Skips,
     due_s: float,
-) -> Position:
+) -> StorePosition:
     shard = store.identity.shard
     applier = Applier(store)
     first = applier.next_offset
@@ -117,7 +117,7 @@ def rebuild(
     budget: MemoryBudget,
     *,
     report: Callable[[Progress], None] | None = None,
-) -> Position:
+) -> StorePosition:
     """Builds the store of a shard from the topic alone; the path must not exist."""
     assert not path.exists(), f"{path} is there already"
     store = Store(path, shard_identity(topic, shard), families=SHARD_FAMILIES, budget=budget)

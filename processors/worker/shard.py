@@ -35,7 +35,7 @@ from processors.worker.seek import Seek
 from processors.worker.signals import Signals
 from processors.worker.waiters import Waiters
 from state.image import Images, Manifest
-from state.store import Commits, MemoryBudget, Position, Store, StoreSnapshot, set_aside
+from state.store import Commits, MemoryBudget, Store, StorePosition, StoreSnapshot, set_aside
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic
 
@@ -115,7 +115,7 @@ class Shard:
         self._wake = asyncio.Event()
         self._stop = Event()
         self._epoch = 0
-        self._flushed = Position()
+        self._flushed = StorePosition()
         self._unflushed: MetatideError | None = None
         self._has_orders = False
         """Whether the open store has all orders that the topic had since it was opened: no event
@@ -124,9 +124,9 @@ class Shard:
         """The names of images of which no store could be made."""
 
     @property
-    def position(self) -> Position:
+    def position(self) -> StorePosition:
         """The position that reads see; zeros while there is no store."""
-        return Position() if self._store is None else self._store.position
+        return StorePosition() if self._store is None else self._store.position
 
     @property
     def commits(self) -> Commits | None:
@@ -235,7 +235,7 @@ class Shard:
         self.image_made_s = manifest.made_s
         return manifest
 
-    def _fits_topic(self, position: Position) -> bool:
+    def _fits_topic(self, position: StorePosition) -> bool:
         return has_records_of(self._around.bulk.reader(), self.number, position)
 
     def _has_newer_image(self, offset: int, end: int) -> bool:
@@ -486,7 +486,7 @@ def _release(error: BaseException) -> None:
         cause = cause.__cause__ or cause.__context__
 
 
-def _is_due(position: Position, flushed: Position) -> bool:
+def _is_due(position: StorePosition, flushed: StorePosition) -> bool:
     """Whether so much was folded since the last flush that a flush is worth its cost."""
     is_new_event = (position.epoch, position.applied) != (flushed.epoch, flushed.applied)
     return is_new_event or position.offset - flushed.offset >= UNFLUSHED_RECORDS_MAX

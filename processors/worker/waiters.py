@@ -5,7 +5,7 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Final
 
-from state.store import Position
+from state.store import StorePosition
 
 GONE_MAX: Final = 1_000
 """So many of those who waited in vain are kept before they are dropped."""
@@ -21,7 +21,7 @@ class Waiters:
         """About how many wait no more, but haven't been dropped."""
 
     async def complete_up_to(
-        self, position: Position, epoch: int, event: int, timeout_s: float
+        self, position: StorePosition, epoch: int, event: int, timeout_s: float
     ) -> bool:
         """Whether that event is applied at the present position, or will be in time; False if
         another epoch has begun or begins meanwhile."""
@@ -38,7 +38,7 @@ class Waiters:
             if future.cancelled():
                 self._note_gone()
 
-    def wake(self, position: Position) -> None:
+    def wake(self, position: StorePosition) -> None:
         """Wakes the readers for whom the shard is complete now."""
         heap = self._heap
         while heap and (heap[0][3].done() or heap[0][:2] <= (position.epoch, position.applied)):

@@ -6,7 +6,7 @@ import msgspec
 
 from hive.errors import ImageError, OtherImageError
 from hive.urls import masked
-from state.store import Identity, Position
+from state.store import Identity, StorePosition
 
 FORMAT: Final = 1
 
@@ -25,7 +25,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     format: int = FORMAT
     identity: Identity
-    position: Position
+    position: StorePosition
     exact: str
     """The exact digest of the shard, see `state.digest`; empty if it wasn't computed."""
     made_s: float

@@ -17,7 +17,7 @@ from state import digest
 from state.image import manifest as manifests
 from state.image.manifest import File, Manifest
 from state.image.storage import Storage, heed
-from state.store import Identity, MemoryBudget, Position, ReadOnlyStore, Store
+from state.store import Identity, MemoryBudget, ReadOnlyStore, Store, StorePosition
 from state.store.families import SHARD_FAMILIES
 
 PIECE_BYTES: Final = 1 << 20
@@ -27,7 +27,7 @@ HASHES_MAX: Final = 100_000
 """The most hashes of files that are kept, of all shards."""
 _LEFT_OUT: Final = ("LOCK", "LOG")
 
-Fits = Callable[[Position], bool]
+Fits = Callable[[StorePosition], bool]
 """Tells whether the topic still has the records before a position."""
 
 log = structlog.get_logger(__name__)

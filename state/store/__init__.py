@@ -3,7 +3,7 @@
 from state.store.commits import Commits
 from state.store.faults import set_aside
 from state.store.memory import MemoryStore
-from state.store.metadata import Identity, Position
+from state.store.metadata import Identity, StorePosition
 from state.store.options import Family, MemoryBudget
 from state.store.overlay import Overlay
 from state.store.reader import ReadOnlyStore
@@ -17,7 +17,7 @@ __all__ = [
     "MemoryBudget",
     "MemoryStore",
     "Overlay",
-    "Position",
+    "StorePosition",
     "ReadOnlyStore",
     "Store",
     "StoreSnapshot",

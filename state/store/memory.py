@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from state.kv import in_one_kind
 from state.store.commits import Commits
-from state.store.metadata import Position
+from state.store.metadata import StorePosition
 from state.store.overlay import Overlay
 
 
@@ -39,7 +39,7 @@ class MemoryView:
 
 
 class MemorySnapshot(MemoryView):
-    def __init__(self, entries: dict[bytes, bytes], position: Position) -> None:
+    def __init__(self, entries: dict[bytes, bytes], position: StorePosition) -> None:
         super().__init__(entries)
         self.position = position
 
@@ -50,10 +50,10 @@ class MemoryStore:
     def __init__(self) -> None:
         self.commits = Commits()
         self._view = MemoryView({})
-        self._position = Position()
+        self._position = StorePosition()
 
     @property
-    def position(self) -> Position:
+    def position(self) -> StorePosition:
         return self._position
 
     def snapshot(self) -> MemorySnapshot:
@@ -62,7 +62,7 @@ class MemoryStore:
     def transaction(self) -> Overlay:
         return Overlay(self._view)
 
-    def commit(self, transaction: Overlay, position: Position) -> None:
+    def commit(self, transaction: Overlay, position: StorePosition) -> None:
         assert position.offset >= self._position.offset, "a commit goes back in the topic"
         self.commits.begin(transaction)
         entries = self._view.entries

@@ -23,7 +23,7 @@ class Identity(Struct, frozen=True, kw_only=True):
     shard: int
 
 
-class Position(Struct, frozen=True, array_like=True, order=True):
+class StorePosition(Struct, frozen=True, array_like=True, order=True):
     """How far a store is: the last event id applied, and the first offset that isn't folded yet."""
 
     epoch: int = 0
@@ -41,7 +41,7 @@ class _Version(Struct):
 
 _decode_version = msgspec.msgpack.Decoder(_Version).decode
 decode_identity = msgspec.msgpack.Decoder(Identity).decode
-decode_position = msgspec.msgpack.Decoder(Position).decode
+decode_position = msgspec.msgpack.Decoder(StorePosition).decode
 encode = msgspec.msgpack.Encoder().encode
 
 

@@ -15,7 +15,7 @@ from state.store import metadata
 from state.store.column_families import ColumnFamilies
 from state.store.commits import Commits
 from state.store.faults import Faults
-from state.store.metadata import Identity, Position
+from state.store.metadata import Identity, StorePosition
 from state.store.options import (
     Family,
     MemoryBudget,
@@ -101,7 +101,7 @@ class ReadOnlyStore:
         return self._identity
 
     @property
-    def position(self) -> Position:
+    def position(self) -> StorePosition:
         """The position of the last commit."""
         return self._position
 

@@ -7,7 +7,7 @@ import rocksdict
 from state.kv import in_one_kind
 from state.store import metadata
 from state.store.column_families import METADATA, ColumnFamilies, Cursor
-from state.store.metadata import Position
+from state.store.metadata import StorePosition
 
 _NOT_FOUND = ("key not found",)
 
@@ -30,7 +30,7 @@ class StoreSnapshot:
         self._cursors = [Cursor(family.iter(), families.faults) for family in families.opened]
 
     @property
-    def position(self) -> Position:
+    def position(self) -> StorePosition:
         try:
             return metadata.decode_position(self._views[METADATA][metadata.POSITION_KEY])
         except Exception as error:

@@ -14,7 +14,7 @@ from rocksdict import (
 from state.store import metadata
 from state.store.column_families import METADATA
 from state.store.faults import Faults
-from state.store.metadata import Identity, Position
+from state.store.metadata import Identity, StorePosition
 from state.store.options import Family, MemoryBudget, write_options
 from state.store.overlay import Overlay
 from state.store.reader import ReadOnlyStore
@@ -54,8 +54,8 @@ class Store(ReadOnlyStore):
         batch = WriteBatch(raw_mode=True)
         handle = self._families.metadata_handle
         batch.put(metadata.IDENTITY_KEY, metadata.encode(identity), handle)
-        batch.put(metadata.POSITION_KEY, metadata.encode(Position()), handle)
-        self._write(batch, Position())
+        batch.put(metadata.POSITION_KEY, metadata.encode(StorePosition()), handle)
+        self._write(batch, StorePosition())
         self.flush()
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class Store(ReadOnlyStore):
         self._faults.check()
         return Overlay(self._families)
 
-    def commit(self, transaction: Overlay, position: Position) -> None:
+    def commit(self, transaction: Overlay, position: StorePosition) -> None:
         """Makes the changes and the position visible together, and durable together later.
 
         The transaction is empty afterwards and may be used again.
@@ -94,7 +94,7 @@ class Store(ReadOnlyStore):
         self._write(batch, position)
         transaction.clear()
 
-    def _write(self, batch: WriteBatch, position: Position | None = None) -> None:
+    def _write(self, batch: WriteBatch, position: StorePosition | None = None) -> None:
         """Writes under the lock, so that everything read of the store at one moment has one
         position."""
         with self._lock:
@@ -110,7 +110,7 @@ class Store(ReadOnlyStore):
                 self.commits.count += 1
                 self._position = position
 
-    def checkpoint(self, path: Path) -> Position:
+    def checkpoint(self, path: Path) -> StorePosition:
         """Makes a copy at `path` by hard links, and returns its position.
 
         It flushes first, because rocksdict lets other threads run during a flush, but holds
@@ -129,7 +129,7 @@ class Store(ReadOnlyStore):
                 raise self._faults.of_copying(error, path) from error
             return self._position
 
-    def flush(self) -> Position:
+    def flush(self) -> StorePosition:
         """Makes the last commit durable, and returns its position.
 
         The driver calls it every so often: after a crash, folding begins again from there.

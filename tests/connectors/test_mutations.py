@@ -21,7 +21,7 @@ from state import records
 from state.export import export
 from state.records import Change
 from state.shard_reader import ShardReader
-from state.store import MemoryStore, Position
+from state.store import MemoryStore
 from tests.hive.events.logs import LOGS, notification_rows
 from tests.support.folding import folded_into
 from tests.support.mutations import NUMBERS, gentle, mutations
@@ -52,7 +52,7 @@ def folded() -> MemoryStore:
     txn = store.transaction()
     rows = notification_rows("every-event-json")
     fold = folded_into(txn, (_change(row, translate(decode(row))) for row in rows))
-    store.commit(txn, Position(applied=fold.applied))
+    store.commit(txn, StorePosition(applied=fold.applied))
     return store
 
 

@@ -22,7 +22,7 @@ from state.records import (
 )
 from state.records.routing import table_shard
 from state.shard_reader import ShardReader
-from state.store import MemoryStore, Position
+from state.store import MemoryStore, StorePosition
 from tests.model import changes, details, record_lines
 from tests.model.choices import Choices
 from tests.model.loads import Load, places, reread, table_scope
@@ -85,7 +85,9 @@ class Shard:
         self._commit()
 
     def _commit(self) -> None:
-        self.store.commit(self._txn, Position(epoch=self._fold.epoch, applied=self._fold.applied))
+        self.store.commit(
+            self._txn, StorePosition(epoch=self._fold.epoch, applied=self._fold.applied)
+        )
 
 
 class World:

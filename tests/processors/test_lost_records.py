@@ -8,7 +8,7 @@ import pytest
 from processors.applier import Applier
 from processors.lost_records import has_records_of, record_mark
 from state.records import encode
-from state.store import MemoryStore, Position, metadata
+from state.store import MemoryStore, StorePosition, metadata
 from state.topic import Topic, TopicReader
 from tests.support.histories import OTHERS, RECORDS
 from tests.support.kafka.topics import delete_before, new_topic, write
@@ -45,15 +45,15 @@ def test_the_last_record_tells_histories_apart(reader: TopicReader, count: int) 
 
 def test_what_is_beyond_the_end_is_lost(reader: TopicReader) -> None:
     end = len(OTHERS)
-    assert has_records_of(reader, 0, Position(0, 0, end))
-    assert not has_records_of(reader, 0, Position(0, 0, end + 1))
+    assert has_records_of(reader, 0, StorePosition(0, 0, end))
+    assert not has_records_of(reader, 0, StorePosition(0, 0, end + 1))
 
 
 def test_what_was_deleted_or_is_not_known_can_be_any(topic: Topic, reader: TopicReader) -> None:
-    assert has_records_of(reader, 0, Position(0, 0, 12))
+    assert has_records_of(reader, 0, StorePosition(0, 0, 12))
     delete_before(topic, 0, 12)
     for offset, fits in ((11, True), (12, True), (13, False)):
-        assert has_records_of(reader, 0, Position(0, 0, offset, 0, record_mark(b"x"))) == fits
+        assert has_records_of(reader, 0, StorePosition(0, 0, offset, 0, record_mark(b"x"))) == fits
 
 
 def test_a_record_that_is_passed_over_is_not_known() -> None:
@@ -67,5 +67,5 @@ def test_a_record_that_is_passed_over_is_not_known() -> None:
 
 def test_stores_and_images_of_before_do_not_know_their_last_record() -> None:
     before = [0, 7, 12, 99]
-    assert metadata.decode_position(msgspec.msgpack.encode(before)) == Position(*before)
-    assert msgspec.json.decode(msgspec.json.encode(before), type=Position).record_mark == 0
+    assert metadata.decode_position(msgspec.msgpack.encode(before)) == StorePosition(*before)
+    assert msgspec.json.decode(msgspec.json.encode(before), type=StorePosition).record_mark == 0

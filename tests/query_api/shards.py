@@ -33,7 +33,7 @@ from state.records.objects import (
     WriteIdsImage,
 )
 from state.shard_reader import ShardReader
-from state.store import Commits, MemoryStore, Position, Store
+from state.store import Commits, MemoryStore, Store, StorePosition
 
 SALES = DatabaseName("hive", "sales")
 ORDERS = table_name(None, "sales", "orders")
@@ -158,7 +158,7 @@ class MemoryShard:
         self.fold(records)
 
     @property
-    def position(self) -> Position:
+    def position(self) -> StorePosition:
         return self.store.position
 
     @property
@@ -179,7 +179,7 @@ class MemoryShard:
         change(fold)
         self.signals.update(signal.scope for signal in fold.flush())
         self._offset += 1
-        position = Position(fold.epoch, fold.applied, self._offset, fold.mark)
+        position = StorePosition(fold.epoch, fold.applied, self._offset, fold.mark)
         self.store.commit(txn, position)
 
     def snapshot(self) -> View:

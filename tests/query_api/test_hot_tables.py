@@ -10,7 +10,7 @@ from query_api.hot_tables import HotTables, SharedReader
 from state import entries, keys, tables
 from state.loads import Loads
 from state.shard_reader import ShardReader
-from state.store import MemoryStore, Position
+from state.store import MemoryStore, StorePosition
 from state.tables import TableState
 
 NAMES = [TableName("hive", "db", name) for name in ("a", "b", "c")]
@@ -38,7 +38,7 @@ def commit(store: MemoryStore, changes: Sequence[tuple[TableName, str, int]]) ->
             transaction.put(table_key, entries.tombstone(number))
         else:
             transaction.put(keys.partition(name, ("1",)), entries.encode(number, b"p"))
-    store.commit(transaction, Position(0, 0, store.position.offset + 1))
+    store.commit(transaction, StorePosition(0, 0, store.position.offset + 1))
 
 
 def data(reader: ShardReader, name: TableName) -> bytes | None:

@@ -19,7 +19,7 @@ from query_api.reads.partitions import ListPartitionNames, Wanted
 from query_api.shards import Views
 from state import entries, keys
 from state.shard_reader import ShardReader
-from state.store import MemoryStore, Position
+from state.store import MemoryStore, StorePosition
 from state.store import commits as module
 from tests.query_api.shards import MemoryShard, MemoryShards
 
@@ -51,7 +51,7 @@ def commit(store: MemoryStore, changes: Iterable[Change]) -> None:
             transaction.put(keys.partition(table, values), data)
         else:
             transaction.delete(keys.partition(table, values))
-    store.commit(transaction, Position(0, 0, store.position.offset + 1))
+    store.commit(transaction, StorePosition(0, 0, store.position.offset + 1))
 
 
 def set_keys(store: MemoryStore, columns: Sequence[PartitionKey]) -> None:
@@ -59,7 +59,7 @@ def set_keys(store: MemoryStore, columns: Sequence[PartitionKey]) -> None:
     transaction = store.transaction()
     data = entries.encode(1, encode(TABLE, {"partitionKeys": fields}))
     transaction.put(keys.of_table(keys.TABLE, TABLE_NAME), data)
-    store.commit(transaction, Position(0, 0, store.position.offset + 1))
+    store.commit(transaction, StorePosition(0, 0, store.position.offset + 1))
 
 
 def reader_of(store: MemoryStore, tables: PlainTables, commit: int | None = None) -> OwnReader:

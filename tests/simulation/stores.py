@@ -7,7 +7,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from hive.errors import ClosedStoreError, ColdShardError, OtherStoreError
-from state.store import Identity, MemoryStore, Overlay, Position
+from state.store import Identity, MemoryStore, Overlay, StorePosition
 from state.store.memory import MemorySnapshot
 from tests.simulation.scheduler import Scheduler
 
@@ -15,7 +15,7 @@ from tests.simulation.scheduler import Scheduler
 class _Commit(NamedTuple):
     ranges: list[tuple[bytes, bytes]]
     changes: dict[bytes, bytes | None]
-    position: Position
+    position: StorePosition
 
 
 class _Files:
@@ -24,7 +24,7 @@ class _Files:
     def __init__(self, identity: Identity) -> None:
         self.identity = identity
         self.entries: dict[bytes, bytes] = {}
-        self.position = Position()
+        self.position = StorePosition()
         self.unflushed: list[_Commit] = []
         self.torn = False
 
@@ -138,7 +138,7 @@ class SimulatedStore(MemoryStore):
         self._check()
         return super().transaction()
 
-    def commit(self, transaction: Overlay, position: Position) -> None:
+    def commit(self, transaction: Overlay, position: StorePosition) -> None:
         self._check()
         if self._process.alive:
             self._files.unflushed.append(
@@ -146,7 +146,7 @@ class SimulatedStore(MemoryStore):
             )
         super().commit(transaction, position)
 
-    def flush(self) -> Position:
+    def flush(self) -> StorePosition:
         self._check()
         if self._process.alive:
             self._scheduler.sleep(self._random.uniform(0.001, 0.02))

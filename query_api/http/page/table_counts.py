@@ -11,7 +11,7 @@ from hive.errors import MetatideError
 from query_api.shards import Views
 from state.loads import Doubt
 from state.shard_reader import ShardReader
-from state.store import Position
+from state.store import StorePosition
 
 AGAIN_S: Final = 2.0
 AGAIN_FACTOR: Final = 20.0
@@ -32,7 +32,7 @@ class TableCounts(msgspec.Struct, frozen=True):
 
 class _Counted(msgspec.Struct, frozen=True):
     counts: TableCounts
-    position: Position
+    position: StorePosition
     until: float
 
 
@@ -67,7 +67,7 @@ class Counting:
         if self._tasks:
             await asyncio.wait(list(self._tasks.values()))
 
-    async def _count(self, number: int, position: Position) -> None:
+    async def _count(self, number: int, position: StorePosition) -> None:
         async with self._one_at_a_time:
             reader = self._views.own_reader(number)
             if reader is None:

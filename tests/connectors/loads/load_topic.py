@@ -23,7 +23,7 @@ from state.records import encode as encode_record
 from state.records.objects import ConstraintKind
 from state.records.parts import split
 from state.shard_reader import ShardReader
-from state.store import MemoryStore, Position
+from state.store import MemoryStore, StorePosition
 
 SHARDS = 3
 
@@ -39,7 +39,7 @@ class Shard:
         fold = Fold(txn)
         fold.apply(decode_record(encode_record(record)))
         signals = fold.flush()
-        self.store.commit(txn, Position(applied=fold.applied))
+        self.store.commit(txn, StorePosition(applied=fold.applied))
         return signals
 
     def reader(self) -> ShardReader:

@@ -9,7 +9,7 @@ from metatide.cli import root
 from state.records import AnyRecord, Change
 from state.records.actions import CreateTable
 from state.records.objects import TableImage
-from state.store import Identity, MemoryBudget, Position, Store
+from state.store import Identity, MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES
 from tests.support.folding import folded_into
 
@@ -21,7 +21,7 @@ def made(path: Path, *records: AnyRecord) -> Path:
     with Store(path, IDENTITY, families=SHARD_FAMILIES, budget=budget) as store:
         txn = store.transaction()
         applied = folded_into(txn, records).applied
-        store.commit(txn, Position(0, applied, len(records)))
+        store.commit(txn, StorePosition(0, applied, len(records)))
     return path
 
 

@@ -22,7 +22,7 @@ from metatide.demo.store import Store
 from state.image import manifest as manifests
 from state.image.manifest import Manifest
 from state.records import Change, encode
-from state.store import Position
+from state.store import StorePosition
 from state.store.families import shard_identity
 from state.topic import Topic, TopicClient
 from state.topic.client import topic_bounds
@@ -124,7 +124,7 @@ def exported(events: Topic, *options: str) -> list[dict[str, Any]]:
 def image(url: str, events: Topic, shard: int, offset: int) -> None:
     """An image of nothing but its position."""
     identity = shard_identity(TopicClient(events.servers, events.name).describe(), shard)
-    position = Position(0, 1, offset)
+    position = StorePosition(0, 1, offset)
     folder = Path(url) / identity.topic_id.replace("/", "_") / str(shard) / "manifests"
     folder.mkdir(parents=True, exist_ok=True)
     manifest = Manifest(identity=identity, position=position, exact="", made_s=0, files=())

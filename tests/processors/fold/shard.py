@@ -14,7 +14,7 @@ from state.records.actions import DropPartitions, PutPartitions, PutPartitionSta
 from state.records.objects import ColumnStatisticsImage, PartitionImage, TableImage
 from state.shard_head import ShardHead
 from state.shard_reader import ShardReader
-from state.store import MemoryStore, Position
+from state.store import MemoryStore, StorePosition
 from state.tables import TableState, decode
 
 TABLE = table_name(None, "db", "t")
@@ -75,7 +75,7 @@ class Shard:
             folded = fold.flush()
             signals += [signal.scope for signal in folded]
             self.floors.update(folded)
-            self.store.commit(txn, Position(applied=fold.applied))
+            self.store.commit(txn, StorePosition(applied=fold.applied))
         return signals
 
     def skip(self) -> None:
@@ -84,7 +84,7 @@ class Shard:
         fold = Fold(txn)
         fold.skip()
         assert fold.flush() == []
-        self.store.commit(txn, Position(applied=fold.applied))
+        self.store.commit(txn, StorePosition(applied=fold.applied))
 
     def partitions(self) -> dict[str, bytes]:
         prefix = keys.of_table(keys.PARTITION, TABLE)

@@ -35,7 +35,7 @@ from state.records.numbers import NATURAL_MAX
 from state.records.objects import fingerprint
 from state.records.parts import split
 from state.shard_head import ShardHead
-from state.store import Position
+from state.store import StorePosition
 from tests.processors.fold.shard import (
     SCOPE,
     TABLE,
@@ -190,7 +190,7 @@ def test_an_epoch_that_no_connector_can_have_begun_changes_nothing(
 def test_a_shard_in_an_epoch_that_no_connector_can_have_begun_leaves_it(shard: Shard) -> None:
     txn = shard.store.transaction()
     txn.put(keys.HEAD, shard_head.encode(ShardHead(epoch=1 << 62, applied=1 << 40)))
-    shard.store.commit(txn, Position(1 << 62, 1 << 40))
+    shard.store.commit(txn, StorePosition(1 << 62, 1 << 40))
     shard.fold(change(8, CreateTable(image()), after=7, epoch=3))
     assert (shard.head.epoch, shard.applied, shard.cold()) == (3, 8, None)
 

@@ -13,7 +13,7 @@ from state import digest
 from state.loads import Cold
 from state.records import AnyRecord, Change, encode
 from state.shard_reader import ShardReader
-from state.store import MemoryBudget, MemoryStore, Position, Store
+from state.store import MemoryBudget, MemoryStore, Store, StorePosition
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicClient, TopicReader
 from tests.support.folding import folded_into
@@ -29,7 +29,7 @@ def folded(records: list[AnyRecord]) -> MemoryStore:
     txn = store.transaction()
     fold = folded_into(txn, records)
     last = record_mark(encode(records[-1]))
-    store.commit(txn, Position(fold.epoch, fold.applied, len(records), record_mark=last))
+    store.commit(txn, StorePosition(fold.epoch, fold.applied, len(records), record_mark=last))
     return store
 
 
@@ -80,7 +80,7 @@ def test_it_stops_when_it_is_told(topic: Topic, store: Store) -> None:
     stop = Event()
     stop.set()
     with TopicReader(topic) as reader:
-        assert replay(store, reader, stop=stop) == Position()
+        assert replay(store, reader, stop=stop) == StorePosition()
 
 
 def test_it_reports_how_far_it_is(topic: Topic, store: Store) -> None:
@@ -123,7 +123,7 @@ def test_a_store_ahead_of_the_topic_is_refused(topic: Topic, store: Store) -> No
     with TopicReader(topic) as reader:
         end = replay(store, reader).offset
         txn = store.transaction()
-        store.commit(txn, Position(0, store.position.applied, end + 10))
+        store.commit(txn, StorePosition(0, store.position.applied, end + 10))
         with pytest.raises(TopicError, match="was read before"):
             replay(store, reader, end=end + 20)
 

@@ -14,7 +14,7 @@ from processors.worker.metrics import Metrics
 from processors.worker.shard import Shard, Surroundings
 from processors.worker.worker import Worker, WorkerSettings
 from state.image import Images
-from state.store import MemoryBudget, Position, Store
+from state.store import MemoryBudget, Store, StorePosition
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicClient
 from state.topic.client import Bounds
@@ -113,7 +113,7 @@ def test_an_image_that_comes_too_late_leaves_the_store_alone(
     with Store(tmp_path / "made", identity, families=SHARD_FAMILIES, budget=BUDGET) as store:
         changes = store.transaction()
         changes.put(b"key", b"value")
-        store.commit(changes, Position(0, 1, 1))
+        store.commit(changes, StorePosition(0, 1, 1))
         images.create(store, tmp_path / "scratch")
     directory = WorkerDirectory(tmp_path / "worker")
     reader = SimpleNamespace(bounds=lambda _: Bounds(0, 9))
@@ -143,10 +143,10 @@ def take(worker: Worker, before_image: Callable[[], None] = lambda: None) -> Any
 
     async def make_image() -> object:
         before_image()
-        return SimpleNamespace(made_s=7.0, position=Position(), name="image")
+        return SimpleNamespace(made_s=7.0, position=StorePosition(), name="image")
 
     shard: Any = worker.shards[NUMBER]
-    shard.position, shard.awaits, shard.make_image = Position(), None, make_image
+    shard.position, shard.awaits, shard.make_image = StorePosition(), None, make_image
     return shard
 
 

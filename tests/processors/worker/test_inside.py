@@ -35,7 +35,7 @@ from state.records.actions import PutPartitions, Undecodable
 from state.records.objects import PartitionImage
 from state.records.signals import Ask, decode_signal
 from state.shard_reader import ShardReader
-from state.store import Position, Store, set_aside
+from state.store import Store, StorePosition, set_aside
 from state.topic import Topic, TopicClient
 from state.topic.settings import QUIET
 from tests.processors.worker.created_table import CREATED, IMAGE, SCOPE, TABLE
@@ -161,7 +161,7 @@ async def test_a_damaged_store_that_is_being_scanned_gives_up_its_folder_at_once
     prefix = keys.of_table(keys.PARTITION, TABLE)
     stores: list[Path] = []
 
-    def meet_damage(store: Store, *places: Any, **options: Any) -> Position:
+    def meet_damage(store: Store, *places: Any, **options: Any) -> StorePosition:
         if stores:
             return replay(store, *places, **options)
         stores.append(store.path)

@@ -4,9 +4,9 @@ import pytest
 
 from processors.worker import waiters
 from processors.worker.waiters import Waiters
-from state.store import Position
+from state.store import StorePosition
 
-AT_ONE = Position(applied=1)
+AT_ONE = StorePosition(applied=1)
 
 
 async def wait(waiting: Waiters, event: int, timeout_s: float = 0.0) -> bool:
@@ -18,9 +18,9 @@ def test_readers_are_woken_once_their_event_is_applied() -> None:
         waiting = Waiters()
         readers = [asyncio.create_task(wait(waiting, event, 30)) for event in (3, 2, 4)]
         await asyncio.sleep(0)
-        waiting.wake(Position(applied=3))
+        waiting.wake(StorePosition(applied=3))
         assert [await reader for reader in readers[:2]] == [True, True]
-        waiting.wake(Position(epoch=1))
+        waiting.wake(StorePosition(epoch=1))
         assert not await readers[2]
         assert await wait(waiting, 1)
 
@@ -37,7 +37,7 @@ def test_those_who_wait_in_vain_are_dropped(monkeypatch: pytest.MonkeyPatch) -> 
         for _ in range(100):
             assert not await wait(waiting, 3)
         assert len(waiting._heap) <= 12
-        waiting.wake(Position(applied=2))
+        waiting.wake(StorePosition(applied=2))
         assert await patient
 
     asyncio.run(run())

@@ -19,7 +19,7 @@ from state.image.storage import Storage
 from state.records import Change
 from state.records.actions import CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
-from state.store import Identity, MemoryBudget, Position, Store
+from state.store import Identity, MemoryBudget, Store, StorePosition
 from state.store.families import SHARD_FAMILIES
 
 BUDGET = MemoryBudget(32 << 20)
@@ -39,7 +39,7 @@ def fold(store: Store, first: int, last: int, epoch: int = 0) -> None:
             Change(0, event - 1, event, (PutPartitions(TABLE, 0, (partition_image,), added=True),))
         )
     fold.flush()
-    store.commit(txn, Position(epoch, last, last))
+    store.commit(txn, StorePosition(epoch, last, last))
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def rewrite(images: Images, manifest: Manifest, change: Callable[[bytes], bytes]
     images._storage._fs.pipe_file(path, change(images._storage._fs.cat_file(path)))
 
 
-def exact(path: Path) -> tuple[str, Position]:
+def exact(path: Path) -> tuple[str, StorePosition]:
     with Store(path, IDENTITY, families=SHARD_FAMILIES, budget=BUDGET) as store:
         return digest.exact(store.snapshot()), store.position
 
@@ -81,7 +81,7 @@ def test_what_is_restored_is_what_was_there(images: Images, store: Store, tmp_pa
     fold(store, 501, 600)
     assert not (tmp_path / "scratch").exists()
     assert images.restore_newest(IDENTITY, tmp_path / "restored") == manifest
-    assert exact(tmp_path / "restored") == (before, Position(0, 500, 500))
+    assert exact(tmp_path / "restored") == (before, StorePosition(0, 500, 500))
     assert manifest.exact == before
 
 
@@ -112,7 +112,7 @@ def test_one_that_does_not_fit_its_topic_is_left_out(
     fold(store, 501, 600)
     newer = images.create(store, tmp_path / "scratch")
 
-    def fits(position: Position) -> bool:
+    def fits(position: StorePosition) -> bool:
         return position != newer.position
 
     assert images.restore_newest(IDENTITY, tmp_path / "restored", fits=fits) == older

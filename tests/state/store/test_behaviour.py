@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from state.kv import Transaction, View, after, delete_prefix, scan_prefix
-from state.store import MemoryBudget, MemoryStore, Position, Store
+from state.store import MemoryBudget, MemoryStore, Store, StorePosition
 from tests.state.store.conftest import FAMILIES, IDENTITY, Opener
 
 AnyStore = Store | MemoryStore
@@ -31,7 +31,7 @@ def fill(store: AnyStore, *keys: bytes) -> None:
     transaction = store.transaction()
     for key in keys:
         transaction.put(key, b"old " + key)
-    store.commit(transaction, Position(0, 1, store.position.offset + 1))
+    store.commit(transaction, StorePosition(0, 1, store.position.offset + 1))
 
 
 def keys_of(view: View, start: bytes, end: bytes) -> list[bytes]:
@@ -65,23 +65,23 @@ def test_a_commit_shows_changes_and_position_together(store: AnyStore) -> None:
     before = store.snapshot()
     transaction = store.transaction()
     transaction.put(b"pa", b"1")
-    store.commit(transaction, Position(3, 40, 7))
-    assert store.position == Position(3, 40, 7)
-    assert (before.position, before.get(b"pa")) == (Position(), None)
+    store.commit(transaction, StorePosition(3, 40, 7))
+    assert store.position == StorePosition(3, 40, 7)
+    assert (before.position, before.get(b"pa")) == (StorePosition(), None)
     now = store.snapshot()
-    assert (now.position, now.get(b"pa")) == (Position(3, 40, 7), b"1")
+    assert (now.position, now.get(b"pa")) == (StorePosition(3, 40, 7), b"1")
 
 
 def test_a_committed_transaction_is_empty_and_goes_on(store: AnyStore) -> None:
     transaction = store.transaction()
     transaction.put(b"pa", b"1")
     transaction.delete_range(b"s", b"t")
-    store.commit(transaction, Position(0, 1, 1))
+    store.commit(transaction, StorePosition(0, 1, 1))
     assert not transaction.changes
     assert not transaction.ranges
     assert transaction.get(b"pa") == b"1"
     transaction.put(b"pb", b"2")
-    store.commit(transaction, Position(0, 2, 2))
+    store.commit(transaction, StorePosition(0, 2, 2))
     assert keys_of(store.snapshot(), b"p", b"q") == [b"pa", b"pb"]
 
 
@@ -93,8 +93,8 @@ def test_a_snapshot_keeps_its_moment_for_gets_and_scans(store: AnyStore) -> None
     transaction.put(b"pz", b"new")
     transaction.put(b"sa", b"new")
     transaction.delete(b"xa")
-    store.commit(transaction, Position(0, 2, 2))
-    assert snapshot.position == Position(0, 1, 1)
+    store.commit(transaction, StorePosition(0, 2, 2))
+    assert snapshot.position == StorePosition(0, 1, 1)
     assert snapshot.get(b"pa") == b"old pa"
     assert snapshot.get(b"pz") is None
     assert keys_of(snapshot, b"p", b"q") == [b"pa", b"pb"]
@@ -122,7 +122,7 @@ def test_what_is_put_after_a_range_deletion_stays(store: AnyStore) -> None:
     transaction.put(b"pa", b"new")
     assert transaction.get(b"pb") is None
     assert list(transaction.scan(b"p", b"q")) == [(b"pa", b"new"), (b"pc", b"old pc")]
-    store.commit(transaction, Position(0, 2, 2))
+    store.commit(transaction, StorePosition(0, 2, 2))
     assert list(store.snapshot().scan(b"p", b"q")) == [(b"pa", b"new"), (b"pc", b"old pc")]
 
 
@@ -145,7 +145,7 @@ def test_a_scan_goes_on_over_a_commit(store: AnyStore) -> None:
     scan = transaction.scan(b"p", b"q")
     assert next(scan)[0] == b"pa"
     transaction.delete_range(b"p", b"q")
-    store.commit(transaction, Position(0, 2, 2))
+    store.commit(transaction, StorePosition(0, 2, 2))
     assert [key for key, _ in scan] == [b"pb", b"pc"]
 
 
@@ -190,7 +190,7 @@ def test_keys_that_come_between_scans_are_brought_into_order(store: AnyStore, co
 def test_the_topic_is_not_gone_back_in(store: AnyStore) -> None:
     fill(store, b"pa")
     with pytest.raises(AssertionError, match="goes back"):
-        store.commit(store.transaction(), Position(0, 1, 0))
+        store.commit(store.transaction(), StorePosition(0, 1, 0))
 
 
 KEYS = st.builds(
@@ -238,7 +238,7 @@ class Model(RuleBasedStateMachine):
     @rule()
     def commit(self) -> None:
         offset = self.store.position.offset + 1
-        self.store.commit(self.transaction, Position(0, offset, offset))
+        self.store.commit(self.transaction, StorePosition(0, offset, offset))
         self.committed = dict(self.pairs)
 
     @rule()

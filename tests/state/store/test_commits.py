@@ -10,7 +10,7 @@ from hive.names import DatabaseName, TableName
 from state import keys, shard_head
 from state.kv import after
 from state.shard_head import ShardHead
-from state.store import Commits, MemoryStore, Overlay, Position
+from state.store import Commits, MemoryStore, Overlay, StorePosition
 from state.store import commits as module
 
 TEXTS = ("a", "b", "a\x00", "\x00\x01")
@@ -73,7 +73,7 @@ def commit(store: MemoryStore, *changes: Change) -> None:
     transaction = store.transaction()
     for change in changes:
         change(transaction)
-    store.commit(transaction, Position(0, 0, store.position.offset + 1))
+    store.commit(transaction, StorePosition(0, 0, store.position.offset + 1))
 
 
 def content(store: MemoryStore) -> dict[bytes, object]:

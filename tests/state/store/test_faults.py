@@ -11,7 +11,7 @@ import pytest
 from rocksdict import Rdict
 
 from hive.errors import ClosedStoreError, ColdShardError, LockedStoreError, MachineError
-from state.store import Position, set_aside
+from state.store import StorePosition, set_aside
 from state.store.faults import Faults
 from state.store.metadata import IDENTITY_KEY
 from tests.state.store.conftest import Opener
@@ -27,7 +27,7 @@ def damaged(tmp_path: Path, opener: Opener) -> Path:
         transaction = store.transaction()
         for key, value in ENTRIES.items():
             transaction.put(key, value)
-        store.commit(transaction, Position(0, 1, 1))
+        store.commit(transaction, StorePosition(0, 1, 1))
     return path
 
 
@@ -78,7 +78,7 @@ def test_damage_that_shows_on_opening(
         opener(damaged)
     set_aside(damaged)
     with opener(damaged) as rebuilt:
-        assert rebuilt.position == Position()
+        assert rebuilt.position == StorePosition()
 
 
 def test_a_damaged_block_never_ends_a_scan_quietly_and_stops_everything(
@@ -98,7 +98,7 @@ def test_a_damaged_block_never_ends_a_scan_quietly_and_stops_everything(
         with pytest.raises(ColdShardError):
             store.transaction()
         with pytest.raises(ColdShardError):
-            store.commit(transaction, Position(0, 20, 20))
+            store.commit(transaction, StorePosition(0, 20, 20))
 
 
 def test_a_cold_store_that_was_closed_lets_go_of_its_directory_at_once(
@@ -176,7 +176,7 @@ def test_a_closed_store_says_so_and_can_be_opened_again(tmp_path: Path, opener: 
         lambda: snapshot.position,
         lambda: transaction.get(b"x"),
         lambda: transaction.scan(b"x", b"y"),
-        lambda: store.commit(transaction, Position(0, 1, 1)),
+        lambda: store.commit(transaction, StorePosition(0, 1, 1)),
         store.snapshot,
     ):
         with pytest.raises(ClosedStoreError, match="is closed"):

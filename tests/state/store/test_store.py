@@ -16,9 +16,9 @@ from state.store import (
     Family,
     Identity,
     MemoryBudget,
-    Position,
     ReadOnlyStore,
     Store,
+    StorePosition,
 )
 from tests.state.store.conftest import FAMILIES, IDENTITY, Opener
 
@@ -62,19 +62,19 @@ def test_a_checkpoint_is_the_state_at_its_position(
         transaction = store.transaction()
         for key in (b"pa", b"sa", b"xa"):
             transaction.put(key, b"1")
-        store.commit(transaction, Position(1, 5, 9))
-        assert store.checkpoint(copy) == Position(1, 5, 9)
+        store.commit(transaction, StorePosition(1, 5, 9))
+        assert store.checkpoint(copy) == StorePosition(1, 5, 9)
         transaction.delete_range(b"p", b"q")
-        store.commit(transaction, Position(1, 6, 10))
+        store.commit(transaction, StorePosition(1, 6, 10))
         for _ in range(2):
             with ReadOnlyStore(copy, IDENTITY, families=FAMILIES, budget=budget) as image:
-                assert image.position == Position(1, 5, 9)
+                assert image.position == StorePosition(1, 5, 9)
                 snapshot = image.snapshot()
                 assert (snapshot.get(b"pa"), snapshot.get(b"pb")) == (b"1", None)
                 assert list(snapshot.scan(b"s", b"t")) == [(b"sa", b"1")]
-                assert snapshot.position == Position(1, 5, 9)
+                assert snapshot.position == StorePosition(1, 5, 9)
     with opener(copy) as continued:
-        assert continued.position == Position(1, 5, 9)
+        assert continued.position == StorePosition(1, 5, 9)
         assert continued.snapshot().get(b"xa") == b"1"
 
 
@@ -116,7 +116,7 @@ def test_readers_see_whole_commits_while_a_writer_commits(tmp_path: Path, opener
             transaction.delete_range(b"s", b"t")
             for key in (b"pa", b"s%d" % number, b"s%d" % (number + 1), b"xa"):
                 transaction.put(key, b"%d" % number)
-            store.commit(transaction, Position(0, number, number))
+            store.commit(transaction, StorePosition(0, number, number))
             if number % 100 == 0:
                 store.flush()
         for reader in readers:
@@ -128,16 +128,16 @@ def test_readers_see_whole_commits_while_a_writer_commits(tmp_path: Path, opener
 CRASH = """
 import os, sys
 from pathlib import Path
-from state.store import MemoryBudget, Position, Store
+from state.store import MemoryBudget, Store, StorePosition
 from tests.state.store.conftest import FAMILIES, IDENTITY
 store = Store(Path(sys.argv[1]), IDENTITY, families=FAMILIES, budget=MemoryBudget(8 << 20))
 transaction = store.transaction()
 for number in range(1, 101):
     for kind in (b"p", b"s", b"x"):
         transaction.put(kind + b"%03d" % number, os.urandom(int(sys.argv[2])))
-    store.commit(transaction, Position(0, number, number))
+    store.commit(transaction, StorePosition(0, number, number))
     if number in (30, 60):
-        assert store.flush() == Position(0, number, number)
+        assert store.flush() == StorePosition(0, number, number)
 os.kill(os.getpid(), 9)
 """
 
@@ -191,13 +191,13 @@ def test_a_manifest_cut_anywhere_never_tears_data_from_the_position(
 FULL = """
 import os, resource, sys
 from pathlib import Path
-from state.store import MemoryBudget, Position, Store
+from state.store import MemoryBudget, Store, StorePosition
 from tests.state.store.conftest import FAMILIES, IDENTITY
 store = Store(Path(sys.argv[1]), IDENTITY, families=FAMILIES, budget=MemoryBudget(8 << 20))
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
 transaction = store.transaction()
 transaction.put(b"x", os.urandom(1 << 19))
-store.commit(transaction, Position(0, 1, 1))
+store.commit(transaction, StorePosition(0, 1, 1))
 store.flush()
 """
 
@@ -209,7 +209,7 @@ def test_a_flush_that_fails_says_why(tmp_path: Path, opener: Opener) -> None:
     assert "MachineError" in failed.stderr
     assert "ulimit -f" in failed.stderr
     with opener(path) as store:
-        assert (store.position, store.snapshot().get(b"x")) == (Position(), None)
+        assert (store.position, store.snapshot().get(b"x")) == (StorePosition(), None)
 
 
 def sorted_bytes(path: Path) -> int:
@@ -225,7 +225,7 @@ def test_what_is_on_disk_is_compressed_in_every_family(
         transaction = store.transaction()
         for number in range(count):
             transaction.put(kind + b"%06d" % number, value)
-        store.commit(transaction, Position(0, 1, 1))
+        store.commit(transaction, StorePosition(0, 1, 1))
         store.flush()
         flushed = sorted_bytes(tmp_path / "shard")
         store.compact()
@@ -248,7 +248,7 @@ def test_all_stores_share_one_budget(tmp_path: Path) -> None:
             transaction = store.transaction()
             for number in range(500):
                 transaction.put(b"p%06d" % (offset * 500 + number), value)
-            store.commit(transaction, Position(0, offset, offset))
+            store.commit(transaction, StorePosition(0, offset, offset))
             assert budget.cache.get_usage() <= 2 * budget.bytes_max
     for store in stores:
         assert sum(1 for _ in store.snapshot().scan(b"p", b"q")) == 20 * 500
