@@ -11,13 +11,20 @@ from state.records import AnyRecord, Pause, ResetTable, SetLists, Skip
 from state.records.epochs import follows
 from state.records.numbers import NATURAL_MAX
 from state.records.routing import table_shard
-from state.records.signals import BeginEpoch, Choose, Forget, Order, PassOver, Serve
+from state.records.signals import (
+    NewEpochOrder,
+    Order,
+    PauseOrder,
+    ResetTableOrder,
+    SetListsOrder,
+    SkipOrder,
+)
 from state.topic import Topic
 
 log = structlog.get_logger()
 
 
-def obey(
+def write_order(
     topic: Topic, epoch: int, order: Order, offset: int, last_event: Callable[[], LastEvent]
 ) -> None:
     """Writes the order at this offset of the signals topic; `last_event` asks the database.
@@ -28,19 +35,19 @@ def obey(
     """
     record: AnyRecord
     shards: Sequence[int] = range(topic.shards)
-    if isinstance(order, BeginEpoch):
+    if isinstance(order, NewEpochOrder):
         _begin_epoch(topic, epoch, order.epoch, last_event)
         return
     match order:
-        case Forget(table=table, load=load):
+        case ResetTableOrder(table=table, load=load):
             record = ResetTable(epoch, last_event().event_id, table, load)
             shards = (table_shard(table, topic.shards),)
-        case Choose():
+        case SetListsOrder():
             version = _version(order.above, offset)
             record = SetLists(epoch, version, order.whitelist, order.blacklist)
-        case Serve():
+        case PauseOrder():
             record = Pause(epoch, _version(order.above, offset), order.paused)
-        case PassOver(shard=shard, first=first, last=last):
+        case SkipOrder(shard=shard, first=first, last=last):
             if shard >= topic.shards:
                 log.warning("an order was not written: there is no such shard", shard=shard)
                 return

@@ -19,7 +19,7 @@ from connectors.loads.queue import Queue
 from connectors.loads.rereads import Wanted, reread
 from connectors.loads.signals import SignalsConsumer
 from connectors.log.last_event import LastEvent, read_last_event
-from connectors.orders import obey
+from connectors.orders import write_order
 from connectors.publish.sender import Stopped
 from connectors.publish.watermark import Watermark
 from hive.errors import (
@@ -36,7 +36,14 @@ from hive.table_lists import TableLists
 from state.records import Scope, ScopeKind
 from state.records.epochs import is_later
 from state.records.routing import shards_of
-from state.records.signals import AnySignal, Ask, Choose, Forget, Order, PassOver
+from state.records.signals import (
+    AnySignal,
+    LoadRequest,
+    Order,
+    ResetTableOrder,
+    SetListsOrder,
+    SkipOrder,
+)
 from state.topic import Topic
 
 log = structlog.get_logger()
@@ -166,26 +173,26 @@ class Loader:
         self._queue.plan(planned)
         self.metrics.waiting.set(len(self._queue))
 
-    def ask(self, ask: Ask) -> None:
+    def ask(self, request: LoadRequest) -> None:
         """Queues a requested scope before the planned ones.
 
         The lists of tables aren't checked here: shards know which tables these leave out, while a
         connector may have missed the last order.
         """
         try:
-            storable(ask.scope.name)
+            storable(request.scope.name)
         except NameFormatError as error:
             self.metrics.asked.labels("refused").inc()
             log.warning("a load was refused", why=str(error))
             return
-        if ask.objects:
-            self._wanted.add(ask.scope.name, ask.objects)
-        if is_later(ask.epoch, self._epoch):
-            self.requested_epoch = max(ask.epoch, self.requested_epoch)
-        if ask.epoch <= self._epoch and self._queue.ask(ask.scope, ask.floor):
+        if request.objects:
+            self._wanted.add(request.scope.name, request.objects)
+        if is_later(request.epoch, self._epoch):
+            self.requested_epoch = max(request.epoch, self.requested_epoch)
+        if request.epoch <= self._epoch and self._queue.ask(request.scope, request.floor):
             result = "taken"
         else:
-            result = "rests" if self._queue.rests(ask.scope, ask.floor) else "answered"
+            result = "rests" if self._queue.rests(request.scope, request.floor) else "answered"
         self.metrics.asked.labels(result).inc()
         self.metrics.waiting.set(len(self._queue))
 
@@ -360,23 +367,23 @@ class Loader:
                 self._stopped.wait(_RETRY_S_MAX)
 
     def _take(self, signal: AnySignal, offset: int) -> None:
-        if isinstance(signal, Ask):
+        if isinstance(signal, LoadRequest):
             self.ask(signal)
         else:
-            self._obey(signal, offset)
+            self._carry_out(signal, offset)
 
-    def _obey(self, order: Order, offset: int) -> None:
-        obey(self._topic, self._epoch, order, offset, self._last_event)
-        if isinstance(order, Choose | PassOver):
+    def _carry_out(self, order: Order, offset: int) -> None:
+        write_order(self._topic, self._epoch, order, offset, self._last_event)
+        if isinstance(order, SetListsOrder | SkipOrder):
             # What the lists let in again, or a skipped record made unknown, was deleted meanwhile:
             # earlier loads don't count.
             self._queue.forget()
-        elif isinstance(order, Forget):
+        elif isinstance(order, ResetTableOrder):
             scope = Scope(ScopeKind.TABLE, order.table)
             self._queue.forget_scope(scope)
             self._queue.forget_scope(Scope(ScopeKind.WRITE_IDS, order.table))
             if order.load:
-                self.ask(Ask(self._epoch, scope, 0))
+                self.ask(LoadRequest(self._epoch, scope, 0))
 
     def _last_event(self) -> LastEvent:
         try:

@@ -16,9 +16,9 @@ from hive.errors import (
 )
 from state.records.signals import (
     AnySignal,
-    Ask,
-    BeginEpoch,
-    Forget,
+    LoadRequest,
+    NewEpochOrder,
+    ResetTableOrder,
     decode_signal,
 )
 from state.topic import Topic
@@ -119,8 +119,8 @@ def _would_fail(signal: AnySignal, fault: MachineError) -> bool:
     """Whether a signal is to wait for what another one has just missed: each attempt takes its
     time."""
     if isinstance(fault, SourceError):
-        return isinstance(signal, Forget | BeginEpoch)
-    return not isinstance(signal, Ask)
+        return isinstance(signal, ResetTableOrder | NewEpochOrder)
+    return not isinstance(signal, LoadRequest)
 
 
 def create(topic: Topic) -> None:

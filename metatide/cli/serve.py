@@ -32,7 +32,7 @@ from query_api.http import Check, ReadServer, create_app
 from state.image import Images
 from state.records import Scope
 from state.records.routing import shards_of
-from state.records.signals import Ask
+from state.records.signals import LoadRequest
 from state.store import MemoryBudget
 from state.topic import TopicClient
 from state.topic.same_topic import watch_topic
@@ -100,7 +100,9 @@ class _Source:
     def ask_for_load(self, scope: Scope, floor: int) -> None:
         for number in shards_of(scope, self.count):
             if (shard := self.shard(number)) is not None:
-                self._signals.ask_for_reader(number, Ask(shard.position.epoch, scope, floor))
+                self._signals.ask_for_reader(
+                    number, LoadRequest(shard.position.epoch, scope, floor)
+                )
                 return
 
 

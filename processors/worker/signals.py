@@ -14,7 +14,7 @@ from processors.fold import Signal
 from processors.worker.metrics import Metrics
 from state.loads import Cold, Loads, OpenLoad
 from state.records import Scope, ScopeKind
-from state.records.signals import AnySignal, Ask, encode_signal, signal_key
+from state.records.signals import AnySignal, LoadRequest, encode_signal, signal_key
 from state.shard_reader import ShardReader
 from state.store import StoreSnapshot
 from state.topic import Topic
@@ -41,7 +41,7 @@ log = structlog.get_logger(__name__)
 class _Waiting:
     """A request, and when it is due again."""
 
-    ask: Ask
+    request: LoadRequest
     unknown: Cold | None
     """Why the scope is cold if the shard knows nothing of it; None if it must then be gone."""
     asked_s: float
@@ -62,10 +62,10 @@ class _Waiting:
             self.progress, self.progressed_s = progress, now
         return stalled
 
-    def covers(self, ask: Ask) -> bool:
+    def covers(self, request: LoadRequest) -> bool:
         """Whether the other one has no new reason. Its turn isn't brought forward by that: a load
         that can't warm its scope would be asked for again as soon as it ends."""
-        return ask.epoch == self.ask.epoch and ask.floor <= self.ask.floor
+        return request.epoch == self.request.epoch and request.floor <= self.request.floor
 
 
 class _Looked(NamedTuple):
@@ -74,7 +74,7 @@ class _Looked(NamedTuple):
     cold: Cold | None
     """Why its scope is cold; None if it isn't."""
     opened: OpenLoad | None
-    ask: Ask
+    request: LoadRequest
     """The request as it would be sent now."""
 
 
@@ -132,11 +132,11 @@ class Signals:
     def ask(self, shard: int, epoch: int, signals: Iterable[Signal]) -> None:
         """Takes the requests of a live batch once it is committed."""
         for signal in signals:
-            self._take(shard, Ask(epoch, signal.scope, signal.floor), None)
+            self._take(shard, LoadRequest(epoch, signal.scope, signal.floor), None)
 
-    def ask_for_reader(self, shard: int, ask: Ask) -> None:
+    def ask_for_reader(self, shard: int, request: LoadRequest) -> None:
         """Takes a reader's request; its scope may be older than the log and unknown here."""
-        self._take(shard, ask, Cold.NEVER_LOADED)
+        self._take(shard, request, Cold.NEVER_LOADED)
 
     async def order(self, signal: AnySignal) -> None:
         """Sends an order and returns when the signals topic has it."""
@@ -203,10 +203,10 @@ class Signals:
         """Sends what can be sent at once; whoever misses the rest asks again."""
         self._producer.flush(1.0)
 
-    def _take(self, shard: int, ask: Ask, unknown: Cold | None) -> None:
-        key = (shard, ask.scope)
+    def _take(self, shard: int, request: LoadRequest, unknown: Cold | None) -> None:
+        key = (shard, request.scope)
         waiting = self._waiting.get(key)
-        if waiting is not None and waiting.covers(ask):
+        if waiting is not None and waiting.covers(request):
             if unknown is not None:
                 # Somebody waits for it, and its cause may have gone since it was last looked at.
                 waiting.unknown = unknown
@@ -214,7 +214,7 @@ class Signals:
         elif waiting is not None or len(self._waiting) < WAITING_MAX:
             now = self._clock()
             self._waiting.pop(key, None)
-            self._waiting[key] = _Waiting(ask, unknown, now, now, now)
+            self._waiting[key] = _Waiting(request, unknown, now, now, now)
             # Reasons that follow each other quickly are one request: they wait for the tick.
             if waiting is None and len(self._fresh) < self._room:
                 self._fresh.append(key)
@@ -246,7 +246,7 @@ class Signals:
             waiting.again_s = min(2 * waiting.again_s, AGAIN_MAX_S)
             stalled = opened is not None and waiting.has_stalled(opened, now)
             if looked is not None and (stalled or looked.cold not in (Cold.LOADING, Cold.AHEAD)):
-                self._send(looked.ask)
+                self._send(looked.request)
 
     def _look(
         self, key: _Key, waiting: _Waiting, readers: dict[int, ShardReader | None]
@@ -263,20 +263,23 @@ class Signals:
                 return None
             cold = why_cold(reader, scope, waiting.unknown)
             if cold is None:
-                return _Looked(None, None, waiting.ask)
-            return _Looked(cold, _open_load(reader, scope), _named(waiting.ask, reader))
+                return _Looked(None, None, waiting.request)
+            return _Looked(cold, _open_load(reader, scope), _named(waiting.request, reader))
         except MetatideError as error:
             readers[shard] = None
             log.warning("a store can't be read for a request", shard=shard, why=str(error))
             return None
 
-    def _send(self, ask: Ask) -> None:
+    def _send(self, request: LoadRequest) -> None:
         try:
             self._producer.produce(
-                self._name, encode_signal(ask), signal_key(ask), on_delivery=_log_undelivered
+                self._name,
+                encode_signal(request),
+                signal_key(request),
+                on_delivery=_log_undelivered,
             )
         except (BufferError, KafkaException) as error:
-            log.warning("a load can't be requested", scope=str(ask.scope)[:200], why=str(error))
+            log.warning("a load can't be requested", scope=str(request.scope)[:200], why=str(error))
             return
         self._metrics.asks.inc()
 
@@ -330,15 +333,15 @@ def _loads(reader: ShardReader, scope: Scope) -> Loads | None:
     return None
 
 
-def _named(ask: Ask, reader: ShardReader) -> Ask:
+def _named(request: LoadRequest, reader: ShardReader) -> LoadRequest:
     """The request; if it is for objects of a table, with those that are in doubt now."""
-    if ask.scope.kind is not ScopeKind.OBJECTS:
-        return ask
-    state = reader.state(ask.scope.name)
+    if request.scope.kind is not ScopeKind.OBJECTS:
+        return request
+    state = reader.state(request.scope.name)
     assert state is not None
     objects = tuple(sorted(state.doubtful))
     floor = max(doubt.event for doubt in state.doubtful.values())
-    return Ask(ask.epoch, ask.scope, floor, objects)
+    return LoadRequest(request.epoch, request.scope, floor, objects)
 
 
 def _log_undelivered(error: object, _: object) -> None:

@@ -27,7 +27,7 @@ from processors.worker.shard import Shard, Surroundings
 from processors.worker.signals import Signals
 from state.image import Images, Manifest
 from state.records import Scope
-from state.records.signals import AnySignal, Ask
+from state.records.signals import AnySignal, LoadRequest
 from state.store import MemoryBudget, StoreSnapshot
 from state.store.families import shard_identity
 from state.topic import Topic, TopicClient
@@ -128,7 +128,7 @@ class Worker:
         """Asks for a load of a scope that is cold for a reader."""
         held = self.shards.get(shard)
         if held is not None and self._signals is not None:
-            self._signals.ask_for_reader(shard, Ask(held.position.epoch, scope, floor))
+            self._signals.ask_for_reader(shard, LoadRequest(held.position.epoch, scope, floor))
 
     async def order(self, signal: AnySignal) -> None:
         """Sends an operator's order to the connectors; returns when the signals topic has it."""

@@ -21,7 +21,15 @@ from query_api.http.operation import Operation, OperationRequest
 from query_api.shards import Views
 from state.records import Scope, ScopeKind
 from state.records.numbers import Natural
-from state.records.signals import AnySignal, Ask, BeginEpoch, Choose, Forget, PassOver, Serve
+from state.records.signals import (
+    AnySignal,
+    LoadRequest,
+    NewEpochOrder,
+    PauseOrder,
+    ResetTableOrder,
+    SetListsOrder,
+    SkipOrder,
+)
 from state.shard_head import ShardHead
 
 PATH: Final = "/v1/admin"
@@ -124,7 +132,7 @@ class Administration:
         """Load these tables if they aren't loaded yet."""
         tables = self._let_in(_tables(request.body))
         epoch = self._views.reached.epoch
-        asks = [Ask(epoch, Scope(ScopeKind.TABLE, name), 0) for name in tables]
+        asks = [LoadRequest(epoch, Scope(ScopeKind.TABLE, name), 0) for name in tables]
         return await self._send(request.by, "warm", asks, tables=_texts(tables))
 
     async def refresh(self, request: OperationRequest[Tables]) -> Sent:
@@ -147,13 +155,13 @@ class Administration:
         """Replace the whitelist and the blacklist."""
         white, black = _patterns(request.body.whitelist), _patterns(request.body.blacklist)
         above = max(request.body.above, *(head.lists_version for _, head in self._heads()), 0)
-        order = Choose(self._views.reached.epoch, above, white, black)
+        order = SetListsOrder(self._views.reached.epoch, above, white, black)
         return await self._send(request.by, "lists", [order], whitelist=white, blacklist=black)
 
     async def reset(self, request: OperationRequest[Epoch]) -> Sent:
         """Drop everything until somebody reads it, under a new epoch."""
         highest = max(request.body.above, *(head.epoch for _, head in self._heads()), 0)
-        return await self._send(request.by, "reset", [BeginEpoch(highest)])
+        return await self._send(request.by, "reset", [NewEpochOrder(highest)])
 
     async def skip(self, request: OperationRequest[Skipped]) -> Sent:
         """Pass over records of a shard that can't be read, and drop all that it holds."""
@@ -164,7 +172,7 @@ class Administration:
             raise InputError(f"there is no shard {shard}: the topic has {count}")
         if last < first:
             raise InputError(f"give a last offset of {first} or more, not {last}")
-        order = PassOver(self._views.reached.epoch, shard, first, last)
+        order = SkipOrder(self._views.reached.epoch, shard, first, last)
         return await self._send(request.by, "skip", [order], shard=shard, offset=first, last=last)
 
     async def _forget(self, request: OperationRequest[Tables], what: str, *, load: bool) -> Sent:
@@ -172,12 +180,12 @@ class Administration:
         if load:
             self._let_in(tables)
         epoch = self._views.reached.epoch
-        orders = [Forget(epoch, name, load) for name in tables]
+        orders = [ResetTableOrder(epoch, name, load) for name in tables]
         return await self._send(request.by, what, orders, tables=_texts(tables))
 
     async def _serve(self, request: OperationRequest[Serving], what: str, *, paused: bool) -> Sent:
         above = max(request.body.above, *(head.pause_version for _, head in self._heads()), 0)
-        order = Serve(self._views.reached.epoch, above, paused)
+        order = PauseOrder(self._views.reached.epoch, above, paused)
         return await self._send(request.by, what, [order])
 
     async def _send(

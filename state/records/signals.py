@@ -11,7 +11,7 @@ from state.records.numbers import Natural, Word
 _PREFIX = bytes((FORMAT_VERSION,))
 
 
-class Ask(Record, frozen=True, tag="a"):
+class LoadRequest(Record, frozen=True, tag="a"):
     """A request for a load; a load that begins to read at or after event `floor` answers it."""
 
     scope: Scope
@@ -20,14 +20,14 @@ class Ask(Record, frozen=True, tag="a"):
     """For the kind OBJECTS: partitions by the values in their names, () for the table itself."""
 
 
-class Forget(Record, frozen=True, tag="f"):
+class ResetTableOrder(Record, frozen=True, tag="f"):
     """An operator's order to delete a table from the cache, and to load it anew or not."""
 
     table: TableName
     load: bool
 
 
-class Choose(Record, frozen=True, tag="l"):
+class SetListsOrder(Record, frozen=True, tag="l"):
     """An operator's order that sets which tables are cached."""
 
     above: Natural
@@ -36,19 +36,19 @@ class Choose(Record, frozen=True, tag="l"):
     blacklist: tuple[str, ...]
 
 
-class Serve(Record, frozen=True, tag="s"):
+class PauseOrder(Record, frozen=True, tag="s"):
     """An operator's order that starts or stops serving from the cache."""
 
     above: Natural
     paused: bool
 
 
-class BeginEpoch(Record, frozen=True, tag="e"):
+class NewEpochOrder(Record, frozen=True, tag="e"):
     """An operator's order to begin an epoch above this one, which is the highest that the sender
     knows: everything is forgotten."""
 
 
-class PassOver(Record, frozen=True, tag="p"):
+class SkipOrder(Record, frozen=True, tag="p"):
     """An operator's order to skip the records of a shard between two offsets that can't be
     read."""
 
@@ -57,9 +57,9 @@ class PassOver(Record, frozen=True, tag="p"):
     last: Natural
 
 
-Order = Forget | Choose | Serve | BeginEpoch | PassOver
+Order = ResetTableOrder | SetListsOrder | PauseOrder | NewEpochOrder | SkipOrder
 """Operators' decisions: a connector writes them into the events topic as Control records."""
-AnySignal = Ask | Order
+AnySignal = LoadRequest | Order
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[AnySignal] = msgspec.msgpack.Decoder(AnySignal)
@@ -74,9 +74,9 @@ def signal_key(signal: AnySignal) -> bytes:
     """The key of a signal. Signals of one scope share a key, so that one connector gets them all in
     order; so do decisions about the whole cache."""
     match signal:
-        case Ask():
+        case LoadRequest():
             return _encoder.encode(signal.scope)
-        case Forget():
+        case ResetTableOrder():
             return _encoder.encode(Scope(ScopeKind.TABLE, signal.table))
     return b"cache"
 

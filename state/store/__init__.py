@@ -17,9 +17,9 @@ __all__ = [
     "MemoryBudget",
     "MemoryStore",
     "Overlay",
-    "StorePosition",
     "ReadOnlyStore",
     "Store",
+    "StorePosition",
     "StoreSnapshot",
     "set_aside",
 ]

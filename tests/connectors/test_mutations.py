@@ -21,7 +21,7 @@ from state import records
 from state.export import export
 from state.records import Change
 from state.shard_reader import ShardReader
-from state.store import MemoryStore
+from state.store import MemoryStore, StorePosition
 from tests.hive.events.logs import LOGS, notification_rows
 from tests.support.folding import folded_into
 from tests.support.mutations import NUMBERS, gentle, mutations

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from connectors import topic_admin
 from connectors.log.last_event import LastEvent
-from connectors.orders import obey
+from connectors.orders import write_order
 from connectors.publish import tails
 from connectors.publish.headers import RecordKind
 from hive.errors import RecordFormatError
@@ -17,13 +17,13 @@ from state.records.numbers import NATURAL_MAX
 from state.records.routing import table_shard
 from state.records.signals import (
     AnySignal,
-    Ask,
-    BeginEpoch,
-    Choose,
-    Forget,
+    LoadRequest,
+    NewEpochOrder,
     Order,
-    PassOver,
-    Serve,
+    PauseOrder,
+    ResetTableOrder,
+    SetListsOrder,
+    SkipOrder,
     decode_signal,
     encode_signal,
     signal_key,
@@ -35,12 +35,12 @@ LAST = LastEvent(99, b"12345678", 7)
 NUMBERS = st.integers(0, 2**63 - 1)
 SCOPES = st.builds(Scope)
 SIGNALS: st.SearchStrategy[AnySignal] = (
-    st.builds(Forget, epoch=NUMBERS)
-    | st.builds(BeginEpoch, epoch=NUMBERS)
-    | st.builds(Choose, epoch=NUMBERS, above=NUMBERS)
-    | st.builds(Serve, epoch=NUMBERS, above=NUMBERS)
-    | st.builds(PassOver, NUMBERS, st.integers(0, 2**32 - 1), NUMBERS, NUMBERS)
-    | st.builds(Ask, epoch=NUMBERS, scope=SCOPES, floor=NUMBERS)
+    st.builds(ResetTableOrder, epoch=NUMBERS)
+    | st.builds(NewEpochOrder, epoch=NUMBERS)
+    | st.builds(SetListsOrder, epoch=NUMBERS, above=NUMBERS)
+    | st.builds(PauseOrder, epoch=NUMBERS, above=NUMBERS)
+    | st.builds(SkipOrder, NUMBERS, st.integers(0, 2**32 - 1), NUMBERS, NUMBERS)
+    | st.builds(LoadRequest, epoch=NUMBERS, scope=SCOPES, floor=NUMBERS)
 )
 
 
@@ -48,13 +48,13 @@ def test_orders_are_written_to_the_shards_that_they_concern(kafka_broker: str) -
     events = new_topic(kafka_broker, 3)
     topic_admin.create(events)
     orders: list[Order] = [
-        Forget(2, TABLE, load=False),
-        Choose(2, 0, ("db.*",), ()),
-        Serve(2, 40, paused=True),
-        Serve(2, 41, paused=False),
+        ResetTableOrder(2, TABLE, load=False),
+        SetListsOrder(2, 0, ("db.*",), ()),
+        PauseOrder(2, 40, paused=True),
+        PauseOrder(2, 41, paused=False),
     ]
     for offset, order in enumerate(orders, 7):
-        obey(events, 5, order, offset, lambda: LAST)
+        write_order(events, 5, order, offset, lambda: LAST)
     messages = read(events)
     assert {message.head.kind for message in messages} == {RecordKind.CONTROL}
     of_all = [
@@ -73,8 +73,8 @@ def test_orders_are_written_to_the_shards_that_they_concern(kafka_broker: str) -
 def test_an_order_above_the_greatest_version_can_be_read(kafka_broker: str) -> None:
     events = new_topic(kafka_broker, 2)
     topic_admin.create(events)
-    obey(events, 0, Serve(0, NATURAL_MAX, paused=False), 3, lambda: LAST)
-    obey(events, 0, Choose(0, NATURAL_MAX - 1, (), ()), 4, lambda: LAST)
+    write_order(events, 0, PauseOrder(0, NATURAL_MAX, paused=False), 3, lambda: LAST)
+    write_order(events, 0, SetListsOrder(0, NATURAL_MAX - 1, (), ()), 4, lambda: LAST)
     resumed, chosen = Pause(0, NATURAL_MAX, paused=False), SetLists(0, NATURAL_MAX, (), ())
     assert [message.record for message in read(events)] == 2 * [resumed, chosen]
 
@@ -83,7 +83,7 @@ def test_an_order_begins_an_epoch_above_what_any_shard_has(kafka_broker: str) ->
     events = new_topic(kafka_broker, 2)
     topic_admin.create(events)
     for highest in (5, 8, 4, 1 << 62):
-        obey(events, 5, BeginEpoch(highest), 3, lambda: LAST)
+        write_order(events, 5, NewEpochOrder(highest), 3, lambda: LAST)
     records = [Reset(6, 99, 7), Reset(9, 99, 7), Reset(6, 99, 7)]
     assert [message.record for message in read(events)] == 2 * records
     assert tails.find(events).epoch == 9
@@ -93,12 +93,14 @@ def test_an_order_to_skip_goes_to_its_shard_alone(kafka_broker: str) -> None:
     events = new_topic(kafka_broker, 2)
     topic_admin.create(events)
     for shard in (1, 2):
-        obey(events, 5, PassOver(3, shard, 7, 9), 4, lambda: LAST)
+        write_order(events, 5, SkipOrder(3, shard, 7, 9), 4, lambda: LAST)
     [message] = read(events)
     assert (message.shard, message.record) == (1, Skip(5, 7, 9))
 
 
-@pytest.mark.parametrize("order", [Serve(0, 1 << 63, paused=False), Choose(0, 1 << 63, (), ())])
+@pytest.mark.parametrize(
+    "order", [PauseOrder(0, 1 << 63, paused=False), SetListsOrder(0, 1 << 63, (), ())]
+)
 def test_a_version_that_no_order_has_is_refused(order: Order) -> None:
     with pytest.raises(RecordFormatError, match="int"):
         decode_signal(encode_signal(order))
@@ -110,10 +112,12 @@ def test_signals_survive_the_topic(signal: AnySignal) -> None:
 
 
 def test_what_concerns_a_table_has_one_key_and_what_concerns_all_another() -> None:
-    ask = signal_key(Ask(0, Scope(ScopeKind.TABLE, TABLE), 3))
-    assert ask == signal_key(Forget(1, TABLE, load=True))
-    assert ask != signal_key(Forget(1, TABLE._replace(table="u"), load=True))
-    assert signal_key(Serve(0, 1, paused=True)) == signal_key(Choose(0, 2, (), ())) != ask
+    ask = signal_key(LoadRequest(0, Scope(ScopeKind.TABLE, TABLE), 3))
+    assert ask == signal_key(ResetTableOrder(1, TABLE, load=True))
+    assert ask != signal_key(ResetTableOrder(1, TABLE._replace(table="u"), load=True))
+    assert (
+        signal_key(PauseOrder(0, 1, paused=True)) == signal_key(SetListsOrder(0, 2, (), ())) != ask
+    )
 
 
 def test_a_reset_of_an_earlier_release_asks_for_a_load() -> None:

@@ -16,7 +16,14 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from state.records import names_scope
-from state.records.signals import Ask, BeginEpoch, Choose, Forget, Serve, encode_signal
+from state.records.signals import (
+    LoadRequest,
+    NewEpochOrder,
+    PauseOrder,
+    ResetTableOrder,
+    SetListsOrder,
+    encode_signal,
+)
 from tests.hostile import seeds, topic_records
 from tests.hostile.exchange import http_fault, port_fault, thrift_http_fault
 from tests.hostile.topic_records import Writer, mutated, recorded
@@ -86,11 +93,11 @@ PORT: Final = mutants(seeds.port_requests(), seeds.IN_HTTP, REPETITIONS_MAX)
 SIGNALS: Final = [
     encode_signal(signal)
     for signal in (
-        Ask(0, names_scope(ORDERS.database), 1, ((), ("a",))),
-        Forget(0, ORDERS, True),
-        Choose(0, 1, ("sales.*",), ("tmp.*",)),
-        Serve(0, 0, False),
-        BeginEpoch(0),
+        LoadRequest(0, names_scope(ORDERS.database), 1, ((), ("a",))),
+        ResetTableOrder(0, ORDERS, True),
+        SetListsOrder(0, 1, ("sales.*",), ("tmp.*",)),
+        PauseOrder(0, 0, False),
+        NewEpochOrder(0),
     )
 ]
 

@@ -23,7 +23,7 @@ from query_api.http.proof import PROOF, PROVED, PartnerMiddleware
 from query_api.http.routes import routes_of
 from query_api.partners import Partners, SecretFile
 from query_api.shards import Views
-from state.records.signals import Serve
+from state.records.signals import PauseOrder
 from tests.metatide.client.serving import serving_app
 from tests.query_api.http.connectors import Connectors
 from tests.query_api.shards import MemoryShard, MemoryShards
@@ -103,7 +103,7 @@ def test_an_order_counts_once_and_as_it_was_given(workers_secret: Path) -> None:
             for path in (f"{PATH}/resume", PAUSE, PAUSE)
         ]
     assert statuses == [403, 200, 403]
-    assert connectors.orders == [Serve(0, 5, paused=True)]
+    assert connectors.orders == [PauseOrder(0, 5, paused=True)]
 
 
 def test_what_a_worker_forwards_is_no_order(workers_secret: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from connectors.loads.kafka_sink import BEGIN
 from connectors.publish import headers
 from hive.errors import TopicError
-from state.records.signals import Forget
+from state.records.signals import ResetTableOrder
 from tests.simulation.broker import Headers
 from tests.simulation.nodes import TOPIC, ConnectorNode, WorkerNode
 from tests.simulation.scheduler import Process
@@ -213,10 +213,10 @@ def forget_table(world: "World", numbers: Numbers) -> None:
         return
     table = tables[numbers[0] % len(tables)]
     world.scheduler.note(f"an operator has {table} loaded anew")
-    node.submit(partial(_order, node, Forget(0, table, load=True)))
+    node.submit(partial(_order, node, ResetTableOrder(0, table, load=True)))
 
 
-async def _order(node: WorkerNode, order: Forget) -> None:
+async def _order(node: WorkerNode, order: ResetTableOrder) -> None:
     if node.worker is not None:
         with suppress(TopicError):
             await node.worker.order(order)

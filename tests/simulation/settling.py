@@ -12,7 +12,7 @@ from query_api.reads.tables import GetTable, ListTables
 from query_api.reasons import Source
 from query_api.requirement import Consistency, Requirement
 from state import digest
-from state.records.signals import BeginEpoch
+from state.records.signals import NewEpochOrder
 from state.store import MemoryStore
 from tests.simulation.checker import plain, truth
 from tests.simulation.clients import Question, owner_of
@@ -115,7 +115,7 @@ def _begin_epoch(world: World) -> None:
     shards = [
         shard for node in world.workers if node.worker for shard in node.worker.shards.values()
     ]
-    order = BeginEpoch(max(shard.position.epoch for shard in shards))
+    order = NewEpochOrder(max(shard.position.epoch for shard in shards))
     node = next(node for node in world.workers if node.worker is not None and node.worker.shards)
     assert node.worker is not None
     world.scheduler.note(f"an operator orders an epoch after {order.epoch}")

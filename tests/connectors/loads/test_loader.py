@@ -40,10 +40,10 @@ from state.records import (
     Skip,
 )
 from state.records.signals import (
-    Ask,
-    Forget,
+    LoadRequest,
     Order,
-    Serve,
+    PauseOrder,
+    ResetTableOrder,
     encode_signal,
     signal_key,
 )
@@ -123,8 +123,8 @@ def test_a_name_that_the_database_cant_compare_is_given_up_and_nothing_is_writte
     store = Store(latin)
     bad, good = (Scope(ScopeKind.TABLE, TableName("hive", "db", name)) for name in ("t€中", "t"))
     loader = Loader(store.engine, events)
-    loader.ask(Ask(0, bad, 0))
-    loader.ask(Ask(0, good, 0))
+    loader.ask(LoadRequest(0, bad, 0))
+    loader.ask(LoadRequest(0, good, 0))
     run(loader)
     assert loader.given_up == 1
     assert faults(loader, "refused") == 1
@@ -132,7 +132,7 @@ def test_a_name_that_the_database_cant_compare_is_given_up_and_nothing_is_writte
     failed_s = loader.metrics.registry.get_sample_value("metatide_loads_failed_seconds", refused)
     assert failed_s
     assert {one.scope for _, one in records(events) if isinstance(one, LoadBegin)} == {good}
-    loader.ask(Ask(0, bad, 7))
+    loader.ask(LoadRequest(0, bad, 7))
     assert loader.metrics.asked.labels("rests")._value.get() == 1
     store.engine.dispose()
 
@@ -185,7 +185,7 @@ def test_what_a_failing_database_kept_from_being_read_again_is_read_later(
     monkeypatch.setattr(batch, "refusal", lambda _, error: batch.unreadable(error))
     loader = Loader(database.engine, events)
     loader.start(0, asks=False)
-    loader.ask(Ask(0, Scope(ScopeKind.OBJECTS, table), 1, objects=((),)))
+    loader.ask(LoadRequest(0, Scope(ScopeKind.OBJECTS, table), 1, objects=((),)))
     try:
         until(lambda: loader.idle and len(asked_for) > 1)
     finally:
@@ -233,7 +233,7 @@ def test_a_load_ends_once_the_events_that_it_has_seen_are_published(
     watermark = Watermark()
     loader = Loader(database.engine, events, watermark=watermark)
     loader.start(0, asks=False)
-    loader.ask(Ask(0, Scope(kind, table.name), 1, objects=((),)))
+    loader.ask(LoadRequest(0, Scope(kind, table.name), 1, objects=((),)))
     until(lambda: len(watermark.wanted(1)) == 1)
     with store.engine.begin() as connection:
         # Another event of this number, after the database was put back to before it.
@@ -349,7 +349,7 @@ def test_asks_are_answered_once(database: Database, events: Topic) -> None:
     try:
         until(lambda: events.signals in admin.list_topics().topics)
         for scope, floor in ((table, 0), (table, 0), (ids, 0)):
-            ask = Ask(0, scope, floor)
+            ask = LoadRequest(0, scope, floor)
             producer.produce(events.signals, encode_signal(ask), signal_key(ask))
             producer.flush()
             until(lambda: loader.idle)
@@ -376,8 +376,11 @@ def test_orders_that_come_while_the_database_is_away_are_written_once_it_is_back
     name = events.signals
     signals.create(events)
     orders: list[Order] = [
-        *(Forget(0, TableName("hive", "db", table), load=False) for table in ("t", "u", "v")),
-        Serve(0, 0, paused=True),
+        *(
+            ResetTableOrder(0, TableName("hive", "db", table), load=False)
+            for table in ("t", "u", "v")
+        ),
+        PauseOrder(0, 0, paused=True),
     ]
     producer = Producer({"bootstrap.servers": events.servers})
     for order in orders:
@@ -421,7 +424,7 @@ def test_a_database_that_fails_is_tried_again(store: Store, events: Topic) -> No
     loader = Loader(nowhere, events)
     scope = Scope(ScopeKind.TABLE, TableName("hive", "db", "t"))
     loader.start(0, asks=False)
-    loader.ask(Ask(0, scope, 0))
+    loader.ask(LoadRequest(0, scope, 0))
     try:
         until(lambda: loader.fault is not None)
         assert not loader.idle
@@ -445,7 +448,7 @@ def test_a_database_that_cant_be_followed_yet_is_tried_again(
         raise InputError("its schema is of a release that can't be followed")
 
     loader = Loader(store.engine, events)
-    loader.ask(Ask(0, Scope(ScopeKind.DATABASES, TableName("hive", "", "")), 0))
+    loader.ask(LoadRequest(0, Scope(ScopeKind.DATABASES, TableName("hive", "", "")), 0))
     with monkeypatch.context() as patches:
         patches.setattr(batch, "find_database", find_older)
         loader.start(0, asks=False)

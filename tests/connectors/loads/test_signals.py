@@ -27,7 +27,7 @@ from state.records import (
     names_scope,
 )
 from state.records.routing import home_shard, table_shard
-from state.records.signals import Ask, BeginEpoch
+from state.records.signals import LoadRequest, NewEpochOrder
 from state.shard_reader import ShardReader
 from state.topic import Topic, TopicClient
 from tests.connectors.connector_runs import new_topic, read
@@ -121,12 +121,12 @@ async def test_an_order_that_fails_as_none_should_keeps_no_load_from_coming(
         failed.append(order)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(connectors.loads.loader, "obey", fail)
+    monkeypatch.setattr(connectors.loads.loader, "write_order", fail)
     monkeypatch.setattr(connectors.loads.loader, "_RETRY_S_MAX", 0.1)
     topic_admin.create(events)
     with connecting(store.engine, events):
         async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
-            await worker.order(BeginEpoch(0))
+            await worker.order(NewEpochOrder(0))
             await until(lambda: len(failed) > 0)
             worker.ask(table_shard(wanted, SHARDS), Scope(ScopeKind.TABLE, wanted), 0)
             await until(lambda: any(isinstance(one, LoadEnd) for one in records(events)))
@@ -156,7 +156,7 @@ async def test_a_gap_that_a_forged_record_claims_is_loaded_in_vain_until_an_epoc
             write(topic, {shard: [Change(0, 1 << 61, (1 << 61) + 1)]})
             await until(lambda: vain() > 0)
             assert not warm(worker, wanted)
-            await worker.order(BeginEpoch(0))
+            await worker.order(NewEpochOrder(0))
 
             def warm_for_reader() -> bool:
                 worker.ask(shard, ask, 0)
@@ -199,5 +199,5 @@ def test_an_epoch_that_nobody_can_have_begun_is_not_requested(
     loader = Loader(Store(new_metastore_database()).engine, new_topic(kafka_broker, SHARDS))
     scope = names_scope(TableName("hive", "default", "t").database)
     for epoch in (1 << 62, 3, 2):
-        loader.ask(Ask(epoch, scope, 0))
+        loader.ask(LoadRequest(epoch, scope, 0))
     assert loader.requested_epoch == 3

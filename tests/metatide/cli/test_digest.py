@@ -9,7 +9,7 @@ from metatide.cli import root
 from state.records import AnyRecord, Change
 from state.records.actions import CreateTable
 from state.records.objects import TableImage
-from state.store import Identity, MemoryBudget, Store
+from state.store import Identity, MemoryBudget, Store, StorePosition
 from state.store.families import SHARD_FAMILIES
 from tests.support.folding import folded_into
 

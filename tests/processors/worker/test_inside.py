@@ -33,7 +33,7 @@ from state.records import (
 )
 from state.records.actions import PutPartitions, Undecodable
 from state.records.objects import PartitionImage
-from state.records.signals import Ask, decode_signal
+from state.records.signals import LoadRequest, decode_signal
 from state.shard_reader import ShardReader
 from state.store import Store, StorePosition, set_aside
 from state.topic import Topic, TopicClient
@@ -122,7 +122,7 @@ def asks(topic: Topic) -> list[int]:
             value = message.value()
             assert isinstance(value, bytes)
             ask = decode_signal(value)
-            assert isinstance(ask, Ask)
+            assert isinstance(ask, LoadRequest)
             events.append(ask.floor)
     consumer.close()
     return events

@@ -29,7 +29,7 @@ from state.records import (
     ScopeKind,
 )
 from state.records.actions import CreateTable, Undecodable
-from state.records.signals import Ask
+from state.records.signals import LoadRequest
 from state.store import MemoryStore, StoreSnapshot
 from state.topic import Topic
 from tests.processors.worker.created_table import CREATED, IMAGE, SCOPE, TABLE
@@ -69,12 +69,12 @@ class Asking:
 
     def read(self) -> None:
         """A reader misses the table."""
-        self._signals.ask_for_reader(0, Ask(0, SCOPE, FAR))
+        self._signals.ask_for_reader(0, LoadRequest(0, SCOPE, FAR))
 
     def miss(self, number: int) -> None:
         """A reader misses another table."""
         scope = Scope(ScopeKind.TABLE, TABLE._replace(table=f"t{number}"))
-        self._signals.ask_for_reader(0, Ask(0, scope, FAR))
+        self._signals.ask_for_reader(0, LoadRequest(0, scope, FAR))
 
     def drop(self) -> None:
         """The fold asks for a table that has gone by then."""
@@ -285,7 +285,7 @@ def test_a_store_that_cannot_be_read_concerns_its_shard_alone(kafka_broker: str)
         return metrics.registry.get_sample_value("metatide_asks_total")
 
     for shard in views:
-        signals.ask_for_reader(shard, Ask(0, SCOPE, FAR))
+        signals.ask_for_reader(shard, LoadRequest(0, SCOPE, FAR))
     assert sent() == 1, "of the sound one"
     assert signals.waiting == 2
     views[0] = sound.snapshot()

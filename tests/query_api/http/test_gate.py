@@ -19,7 +19,15 @@ from query_api.http.routes import routes_of
 from query_api.shards import Views
 from state.records import Pause, Scope, ScopeKind, SetLists
 from state.records.numbers import NATURAL_MAX
-from state.records.signals import AnySignal, Ask, BeginEpoch, Choose, Forget, PassOver, Serve
+from state.records.signals import (
+    AnySignal,
+    LoadRequest,
+    NewEpochOrder,
+    PauseOrder,
+    ResetTableOrder,
+    SetListsOrder,
+    SkipOrder,
+)
 from tests.query_api.http.connectors import Connectors
 from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
 
@@ -53,19 +61,19 @@ def send(
 
 TABLES = {"tables": ["sales.orders"]}
 CASES: list[tuple[str, Any, AnySignal]] = [
-    ("warm", TABLES, Ask(0, Scope(ScopeKind.TABLE, ORDERS), 0)),
-    ("refresh", TABLES, Forget(0, ORDERS, load=True)),
-    ("drop", TABLES, Forget(0, ORDERS, load=False)),
-    ("pause", {}, Serve(0, 7, paused=True)),
-    ("resume", {}, Serve(0, 7, paused=False)),
-    ("resume", {"above": NATURAL_MAX}, Serve(0, NATURAL_MAX, paused=False)),
-    ("reset", {}, BeginEpoch(0)),
-    ("reset", {"above": 4}, BeginEpoch(4)),
-    ("skip", {"shard": 1, "offset": 9}, PassOver(0, 1, 9, 9)),
-    ("skip", {"shard": 0, "offset": 9, "last": 12}, PassOver(0, 0, 9, 12)),
-    ("lists", {"whitelist": ["sales.*"]}, Choose(0, 3, ("sales.*",), ())),
-    ("lists", {"above": 2}, Choose(0, 3, (), ())),
-    ("lists", {"above": 9}, Choose(0, 9, (), ())),
+    ("warm", TABLES, LoadRequest(0, Scope(ScopeKind.TABLE, ORDERS), 0)),
+    ("refresh", TABLES, ResetTableOrder(0, ORDERS, load=True)),
+    ("drop", TABLES, ResetTableOrder(0, ORDERS, load=False)),
+    ("pause", {}, PauseOrder(0, 7, paused=True)),
+    ("resume", {}, PauseOrder(0, 7, paused=False)),
+    ("resume", {"above": NATURAL_MAX}, PauseOrder(0, NATURAL_MAX, paused=False)),
+    ("reset", {}, NewEpochOrder(0)),
+    ("reset", {"above": 4}, NewEpochOrder(4)),
+    ("skip", {"shard": 1, "offset": 9}, SkipOrder(0, 1, 9, 9)),
+    ("skip", {"shard": 0, "offset": 9, "last": 12}, SkipOrder(0, 0, 9, 12)),
+    ("lists", {"whitelist": ["sales.*"]}, SetListsOrder(0, 3, ("sales.*",), ())),
+    ("lists", {"above": 2}, SetListsOrder(0, 3, (), ())),
+    ("lists", {"above": 9}, SetListsOrder(0, 9, (), ())),
 ]
 
 
