@@ -5,10 +5,9 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from threading import Event
 from traceback import clear_frames
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import structlog
 
@@ -23,21 +22,15 @@ from hive.errors import (
 )
 from processors.applier import Applier
 from processors.back_off import BackOff
-from processors.directory import WorkerDirectory
 from processors.live_record import LiveRecord
 from processors.lost_records import has_records_of
-from processors.replay.bulk_replay import Bulk
 from processors.replay.skips import Skips
-from processors.worker.limits import Limits
-from processors.worker.metrics import Metrics
+from processors.worker.parts import WorkerParts
 from processors.worker.phases import Phase
-from processors.worker.seek import Seek
-from processors.worker.signals import Signals
 from processors.worker.waiters import Waiters
 from state.image import Images, Manifest
-from state.store import Commits, MemoryBudget, Store, StorePosition, StoreSnapshot, set_aside
+from state.store import Commits, Store, StorePosition, StoreSnapshot, set_aside
 from state.store.families import SHARD_FAMILIES, shard_identity
-from state.topic import Topic
 
 SLICE_S: Final = 0.005
 ARRIVED_RECORDS_MAX: Final = 20_000
@@ -49,34 +42,7 @@ UNFLUSHED_RECORDS_MAX: Final = 16
 """So many records that are no events don't make a flush due: while nothing happens, one comes a
 minute, and a flush costs ten times as much as folding it again after a crash."""
 
-if TYPE_CHECKING:
-    from state.tracing import Tracing
-
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """The parts that all shards of a worker share."""
-
-    topic: Topic
-    directory: WorkerDirectory
-    budget: MemoryBudget
-    bulk: Bulk
-    limits: Limits
-    signals: Signals
-    metrics: Metrics
-    follow: Seek
-    images: Images | None = None
-    tracing: "Tracing | None" = None
-
-    def applier(self, store: Store, shard: int) -> Applier:
-        """The writer of a live shard."""
-        if self.tracing is None:
-            return Applier(store)
-        from processors.worker.traced_applier import TracedApplier
-
-        return TracedApplier(store, self.tracing, self.topic.name, shard)
 
 
 class Shard:
@@ -91,7 +57,7 @@ class Shard:
        or a refreshed table may be among what it lacks.
     """
 
-    def __init__(self, number: int, around: Surroundings) -> None:
+    def __init__(self, number: int, parts: WorkerParts) -> None:
         self.number = number
         self.phase = Phase.OPENING
         self.fault: str | None = None
@@ -103,7 +69,7 @@ class Shard:
         """The seconds until the oldest record of the last live batch became readable."""
         self.image_made_s: float | None = None
         """When the last image was made, of those that were made or restored here."""
-        self._around = around
+        self._parts = parts
         self._store: Store | None = None
         self._lifecycle = asyncio.Lock()
         self._waiters = Waiters()
@@ -224,35 +190,35 @@ class Shard:
 
     async def make_image(self) -> Manifest | None:
         """Makes an image of the present state; None when there is no store."""
-        images = self._around.images
+        images = self._parts.images
         async with self._lifecycle:
             store = self._store
             if images is None or store is None:
                 return None
             # Closing waits for the image, or the copy would be of a closed store.
-            scratch = self._around.directory.scratch(self.number)
+            scratch = self._parts.directory.scratch(self.number)
             manifest = await asyncio.shield(asyncio.to_thread(images.create, store, scratch))
         self.image_made_s = manifest.made_s
         return manifest
 
     def _fits_topic(self, position: StorePosition) -> bool:
-        return has_records_of(self._around.bulk.reader(), self.number, position)
+        return has_records_of(self._parts.bulk.reader(), self.number, position)
 
     def _has_newer_image(self, offset: int, end: int) -> bool:
         """Whether a good image is beyond this offset. One of which no store can be made is tried
         once."""
-        around, identity = self._around, shard_identity(self._around.topic, self.number)
-        if around.images is None:
+        parts, identity = self._parts, shard_identity(self._parts.topic, self.number)
+        if parts.images is None:
             return False
         newer = {
             manifest.name
-            for manifest in around.images.of(identity)
+            for manifest in parts.images.of(identity)
             if offset < manifest.position.offset <= end
         }
         if newer <= self._unusable:
             return False
-        new = around.directory.new(self.number)
-        restored = around.images.restore_newest(
+        new = parts.directory.new(self.number)
+        restored = parts.images.restore_newest(
             identity, new, fits=self._fits_topic, stop=self._stop
         )
         shutil.rmtree(new, ignore_errors=True)
@@ -264,11 +230,11 @@ class Shard:
     def _restore(self, images: Images) -> None:
         """Begins from the newest good image of what the topic has, or else from the start of the
         topic."""
-        directory = self._around.directory
-        first = self._around.bulk.reader().bounds(self.number).first
+        directory = self._parts.directory
+        first = self._parts.bulk.reader().bounds(self.number).first
         try:
             restored = images.restore_newest(
-                shard_identity(self._around.topic, self.number),
+                shard_identity(self._parts.topic, self.number),
                 directory.new(self.number),
                 fits=self._fits_topic,
                 stop=self._stop,
@@ -290,21 +256,21 @@ class Shard:
             )
 
     async def _open(self) -> None:
-        around = self._around
-        path = around.directory.store(self.number)
-        images = around.images
+        parts = self._parts
+        path = parts.directory.store(self.number)
+        images = parts.images
         if images is not None and not path.exists():
             self.phase = Phase.RESTORING
             await self._restore_in_bulk(images)
             if self.image_made_s is not None:
-                around.metrics.images.made_s.labels(self.number).set(self.image_made_s)
+                parts.metrics.images.made_s.labels(self.number).set(self.image_made_s)
         self.phase, self._has_orders = Phase.OPENING, False
         self._store = await asyncio.to_thread(
             Store,
             path,
-            shard_identity(around.topic, self.number),
+            shard_identity(parts.topic, self.number),
             families=SHARD_FAMILIES,
-            budget=around.budget,
+            budget=parts.budget,
         )
         self._flushed, self._unflushed = self._store.position, None
         self._epoch = self._flushed.epoch
@@ -314,7 +280,7 @@ class Shard:
         """Restores an image as soon as the brokers tell what the topic has."""
         while True:
             try:
-                return await self._around.bulk.restore(lambda: self._restore(images), self._stop)
+                return await self._parts.bulk.restore(lambda: self._restore(images), self._stop)
             except TopicError as error:
                 self.fault = str(error)
                 await asyncio.sleep(RETRY_S)
@@ -340,7 +306,7 @@ class Shard:
             self._fail(error)
 
     def _set_aside(self) -> None:
-        path = self._around.directory.store(self.number)
+        path = self._parts.directory.store(self.number)
         if path.exists():
             aside = set_aside(path)
             log.warning(
@@ -350,20 +316,20 @@ class Shard:
     def _fail(self, error: Exception) -> None:
         self.phase = Phase.FAILED
         self.fault = str(error)
-        self._around.metrics.faults.inc()
+        self._parts.metrics.faults.inc()
         # Before it is logged: a log that shows variables makes copies of references to them.
         _release(error)
         log.error("a shard failed", shard=self.number, error=str(error), exc_info=error)
 
     async def _serve(self, opened_at: float) -> None:
         assert self._store is not None
-        applier = self._around.applier(self._store, self.number)
+        applier = self._parts.applier(self._store, self.number)
         was_live = False
         while True:
             await self._catch_up(self._store, applier)
             if not was_live:
                 took_s = time.monotonic() - opened_at
-                self._around.metrics.recovery_s.observe(took_s)
+                self._parts.metrics.recovery_s.observe(took_s)
                 position = self.position
                 log.info(
                     "a shard is live",
@@ -380,12 +346,12 @@ class Shard:
         while True:
             self._arrived.clear()
             self._arrived_bytes = 0
-            if self._around.limits.fault is not None:
-                self.phase, self.fault = Phase.OVER_LIMIT, self._around.limits.fault
-                await self._around.limits.room()
+            if self._parts.limits.fault is not None:
+                self.phase, self.fault = Phase.OVER_LIMIT, self._parts.limits.fault
+                await self._parts.limits.room()
             self.phase = Phase.CATCHING_UP
             try:
-                at_end = await self._around.bulk.catch_up(
+                at_end = await self._parts.bulk.catch_up(
                     store, self._skips, self._stop, self._advanced, self._has_newer_image
                 )
             except UnreadableRecordError as error:
@@ -411,7 +377,7 @@ class Shard:
             while True:
                 await asyncio.sleep(SKIP_LOOK_S)
                 try:
-                    if await self._around.bulk.is_skipped(error, self._skips, self._stop):
+                    if await self._parts.bulk.is_skipped(error, self._skips, self._stop):
                         return
                 except TopicError as fault:
                     log.warning("the topic can't be read", shard=self.number, why=str(fault))
@@ -422,19 +388,19 @@ class Shard:
         """Moves the live consumer to an offset; its records count from now on."""
         self._tail, self._seeking = offset, True
         try:
-            return await self._around.follow(self.number, offset)
+            return await self._parts.follow(self.number, offset)
         finally:
             self._seeking = False
 
     async def refollow(self) -> None:
         """Moves the live consumer again to where it should be, because it brings nothing."""
         if self.awaits is not None:
-            await self._around.follow(self.number, self.awaits)
+            await self._parts.follow(self.number, self.awaits)
 
     async def _live(self, applier: Applier) -> None:
         """Folds live records until the shard can't follow the live consumer any more."""
         self.phase = Phase.LIVE
-        limits = self._around.limits
+        limits = self._parts.limits
         while self._tail is not None and limits.fault is None:
             await self._wake.wait()
             self._wake.clear()
@@ -459,13 +425,13 @@ class Shard:
         pending = applier.pending
         signals = applier.commit()
         self._advanced()
-        metrics = self._around.metrics
+        metrics = self._parts.metrics
         metrics.batch_records.observe(pending)
         metrics.fold_s.observe(time.perf_counter() - started, applier.exemplar)
         self.lag_s = max(0.0, time.time() - written_ms / 1000)
         metrics.lag_s.observe(self.lag_s, applier.exemplar)
         if signals:
-            self._around.signals.ask(self.number, self.position.epoch, signals)
+            self._parts.signals.ask(self.number, self.position.epoch, signals)
 
     def _advanced(self) -> None:
         if self._store is not None:

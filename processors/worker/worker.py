@@ -23,7 +23,8 @@ from processors.live_record import LiveRecord
 from processors.replay.bulk_replay import Bulk
 from processors.worker.limits import CHECK_EVERY_S, Allowed, Limits
 from processors.worker.metrics import Metrics
-from processors.worker.shard import Shard, Surroundings
+from processors.worker.parts import WorkerParts
+from processors.worker.shard import Shard
 from processors.worker.signals import Signals
 from state.image import Images, Manifest
 from state.records import Scope
@@ -95,7 +96,7 @@ class Worker:
         store."""
         self._group: Group | None = None
         self._signals: Signals | None = None
-        self._around: Surroundings | None = None
+        self._parts: WorkerParts | None = None
         self._shared_out = False
         self._ending = False
 
@@ -177,7 +178,7 @@ class Worker:
             )
             budget = MemoryBudget(settings.memory_bytes)
             url = settings.images_url
-            self._around = Surroundings(
+            self._parts = WorkerParts(
                 topic=topic,
                 directory=self.directory,
                 budget=budget,
@@ -238,8 +239,8 @@ class Worker:
         for number in lost:
             self._drop(number)
         for number in gained:
-            assert self._around is not None
-            shard = self.shards[number] = Shard(number, self._around)
+            assert self._parts is not None
+            shard = self.shards[number] = Shard(number, self._parts)
             if self.settings.images_url is not None:
                 self.metrics.images.made_s.labels(number).set(time.time())
             task = self._tasks[number] = asyncio.create_task(self._run(number, shard))
@@ -292,8 +293,8 @@ class Worker:
         metrics.disk_bytes.set(limits.disk_bytes)
         metrics.disk_free_bytes.set(limits.disk_free_bytes)
         metrics.memory_bytes.set(limits.memory_bytes)
-        if self._around is not None:
-            metrics.store_memory_bytes.set(self._around.budget.bytes)
+        if self._parts is not None:
+            metrics.store_memory_bytes.set(self._parts.budget.bytes)
         metrics.over_limit.set(limits.fault is not None)
         metrics.asks_waiting.set(self.asks_waiting)
         metrics.asks_oldest_s.set(0.0 if self._signals is None else self._signals.oldest_age_s)
@@ -320,11 +321,11 @@ class Worker:
 
     async def _make_image(self, number: int, shard: Shard) -> Manifest | None:
         """Makes an image of a shard; None if the shard was lost meanwhile."""
-        around, keep = self._around, self.settings.images_keep
-        assert around is not None
-        assert around.images is not None
+        parts, keep = self._parts, self.settings.images_keep
+        assert parts is not None
+        assert parts.images is not None
         manifest = await shard.make_image()
-        await asyncio.to_thread(around.images.prune, shard_identity(around.topic, number), keep)
+        await asyncio.to_thread(parts.images.prune, shard_identity(parts.topic, number), keep)
         if manifest is not None and self.shards.get(number) is shard:
             self.metrics.images.made_s.labels(number).set(manifest.made_s)
             event_id = manifest.position.applied

@@ -11,7 +11,8 @@ import pytest
 from hive.errors import StoppedError
 from processors.directory import WorkerDirectory
 from processors.worker.metrics import Metrics
-from processors.worker.shard import Shard, Surroundings
+from processors.worker.parts import WorkerParts
+from processors.worker.shard import Shard
 from processors.worker.worker import Worker, WorkerSettings
 from state.image import Images
 from state.store import MemoryBudget, Store, StorePosition
@@ -52,7 +53,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worker:
     monkeypatch.setattr(SlowShard, "all", [], raising=False)
     monkeypatch.setattr("processors.worker.worker.Shard", SlowShard)
     worker = Worker(WorkerSettings(servers=TOPIC.servers, topic="topic", path=tmp_path, group="g"))
-    worker._around = cast("Surroundings", SimpleNamespace(metrics=Metrics()))
+    worker._parts = cast("WorkerParts", SimpleNamespace(metrics=Metrics()))
     return worker
 
 
@@ -118,8 +119,8 @@ def test_an_image_that_comes_too_late_leaves_the_store_alone(
     directory = WorkerDirectory(tmp_path / "worker")
     reader = SimpleNamespace(bounds=lambda _: Bounds(0, 9))
     bulk = SimpleNamespace(reader=lambda: reader)
-    around: Any = SimpleNamespace(directory=directory, topic=TOPIC, bulk=bulk)
-    stopped = Shard(0, around)
+    parts: Any = SimpleNamespace(directory=directory, topic=TOPIC, bulk=bulk)
+    stopped = Shard(0, parts)
     monkeypatch.setattr(stopped, "_fits_topic", lambda _: True)
     stopped._stop.set()
     with directory.owned():
@@ -139,7 +140,7 @@ def take(worker: Worker, before_image: Callable[[], None] = lambda: None) -> Any
     """Gives the worker a shard."""
     worker._assign(frozenset([NUMBER]))
     images = SimpleNamespace(prune=lambda *_: 0)
-    worker._around = cast("Surroundings", SimpleNamespace(topic=TOPIC, images=images))
+    worker._parts = cast("WorkerParts", SimpleNamespace(topic=TOPIC, images=images))
 
     async def make_image() -> object:
         before_image()
