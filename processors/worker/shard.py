@@ -1,7 +1,6 @@
 """One shard of a worker: its store, the fold of its live records, and its reads."""
 
 import asyncio
-import shutil
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -23,12 +22,12 @@ from hive.errors import (
 from processors.applier import Applier
 from processors.back_off import BackOff
 from processors.live_record import LiveRecord
-from processors.lost_records import has_records_of
 from processors.replay.skips import Skips
 from processors.worker.parts import WorkerParts
 from processors.worker.phases import Phase
+from processors.worker.shard_images import ShardImages
 from processors.worker.waiters import Waiters
-from state.image import Images, Manifest
+from state.image import Manifest
 from state.store import Commits, Store, StorePosition, StoreSnapshot, set_aside
 from state.store.families import SHARD_FAMILIES, shard_identity
 
@@ -80,14 +79,13 @@ class Shard:
         self._seeking = False
         self._wake = asyncio.Event()
         self._stop = Event()
+        self._images = ShardImages(parts, number, self._stop)
         self._epoch = 0
         self._flushed = StorePosition()
         self._unflushed: MetatideError | None = None
         self._has_orders = False
         """Whether the open store has all orders that the topic had since it was opened: no event
         tells that a read needs them."""
-        self._unusable: set[str] = set()
-        """The names of images of which no store could be made."""
 
     @property
     def position(self) -> StorePosition:
@@ -201,69 +199,15 @@ class Shard:
         self.image_made_s = manifest.made_s
         return manifest
 
-    def _fits_topic(self, position: StorePosition) -> bool:
-        return has_records_of(self._parts.bulk.reader(), self.number, position)
-
-    def _has_newer_image(self, offset: int, end: int) -> bool:
-        """Whether a good image is beyond this offset. One of which no store can be made is tried
-        once."""
-        parts, identity = self._parts, shard_identity(self._parts.topic, self.number)
-        if parts.images is None:
-            return False
-        newer = {
-            manifest.name
-            for manifest in parts.images.of(identity)
-            if offset < manifest.position.offset <= end
-        }
-        if newer <= self._unusable:
-            return False
-        new = parts.directory.new(self.number)
-        restored = parts.images.restore_newest(
-            identity, new, fits=self._fits_topic, stop=self._stop
-        )
-        shutil.rmtree(new, ignore_errors=True)
-        if restored is not None and restored.name in newer:
-            return True
-        self._unusable |= newer
-        return False
-
-    def _restore(self, images: Images) -> None:
-        """Begins from the newest good image of what the topic has, or else from the start of the
-        topic."""
-        directory = self._parts.directory
-        first = self._parts.bulk.reader().bounds(self.number).first
-        try:
-            restored = images.restore_newest(
-                shard_identity(self._parts.topic, self.number),
-                directory.new(self.number),
-                fits=self._fits_topic,
-                stop=self._stop,
-            )
-        except OSError as error:
-            if first > 0:
-                # The start of the topic was deleted: only an image has what it held.
-                raise
-            log.warning("images can't be read now", shard=self.number, error=str(error))
-            return
-        if restored is not None:
-            directory.swap_in(self.number)
-            self.image_made_s = restored.made_s
-            log.info(
-                "an image was restored",
-                shard=self.number,
-                event_id=restored.position.applied,
-                image=restored.name,
-            )
-
     async def _open(self) -> None:
         parts = self._parts
         path = parts.directory.store(self.number)
-        images = parts.images
-        if images is not None and not path.exists():
+        if parts.images is not None and not path.exists():
             self.phase = Phase.RESTORING
-            await self._restore_in_bulk(images)
-            if self.image_made_s is not None:
-                parts.metrics.images.made_s.labels(self.number).set(self.image_made_s)
+            restored = await self._restore_in_bulk()
+            if restored is not None:
+                self.image_made_s = restored.made_s
+                parts.metrics.images.made_s.labels(self.number).set(restored.made_s)
         self.phase, self._has_orders = Phase.OPENING, False
         self._store = await asyncio.to_thread(
             Store,
@@ -276,11 +220,11 @@ class Shard:
         self._epoch = self._flushed.epoch
         self._waiters.wake(self._store.position)
 
-    async def _restore_in_bulk(self, images: Images) -> None:
+    async def _restore_in_bulk(self) -> Manifest | None:
         """Restores an image as soon as the brokers tell what the topic has."""
         while True:
             try:
-                return await self._parts.bulk.restore(lambda: self._restore(images), self._stop)
+                return await self._parts.bulk.restore(self._images.restore, self._stop)
             except TopicError as error:
                 self.fault = str(error)
                 await asyncio.sleep(RETRY_S)
@@ -352,7 +296,7 @@ class Shard:
             self.phase = Phase.CATCHING_UP
             try:
                 at_end = await self._parts.bulk.catch_up(
-                    store, self._skips, self._stop, self._advanced, self._has_newer_image
+                    store, self._skips, self._stop, self._advanced, self._images.has_newer
                 )
             except UnreadableRecordError as error:
                 await self._await_order(error)

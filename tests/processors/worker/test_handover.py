@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from hive.errors import StoppedError
 from processors.directory import WorkerDirectory
 from processors.worker.metrics import Metrics
 from processors.worker.parts import WorkerParts
-from processors.worker.shard import Shard
+from processors.worker.shard_images import ShardImages
 from processors.worker.worker import Worker, WorkerSettings
 from state.image import Images
 from state.store import MemoryBudget, Store, StorePosition
@@ -119,13 +120,14 @@ def test_an_image_that_comes_too_late_leaves_the_store_alone(
     directory = WorkerDirectory(tmp_path / "worker")
     reader = SimpleNamespace(bounds=lambda _: Bounds(0, 9))
     bulk = SimpleNamespace(reader=lambda: reader)
-    parts: Any = SimpleNamespace(directory=directory, topic=TOPIC, bulk=bulk)
-    stopped = Shard(0, parts)
+    parts: Any = SimpleNamespace(directory=directory, topic=TOPIC, bulk=bulk, images=images)
+    stop = Event()
+    stop.set()
+    stopped = ShardImages(parts, 0, stop)
     monkeypatch.setattr(stopped, "_fits_topic", lambda _: True)
-    stopped._stop.set()
     with directory.owned():
         with pytest.raises(StoppedError):
-            stopped._restore(images)
+            stopped.restore()
         assert not directory.store(0).parent.joinpath("0.new").exists()
         assert not directory.store(0).exists()
 
