@@ -163,7 +163,7 @@ class Connector:
             "resumed",
             epoch=positions.epoch,
             event_id=positions.lowest,
-            furthest=positions.known.event_id,
+            furthest=positions.furthest.event_id,
         )
         self._metrics.epoch.set(positions.epoch)
         self._status.epoch = positions.epoch

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
-from connectors.kept_decisions import keep_decisions
+from connectors.carried_orders import carry_orders
 from connectors.publish import tails
 from hive.errors import InputError, MachineError, OtherTopicError, TopicError
 from state.topic import Topic
@@ -102,7 +102,7 @@ def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:
 
     The last records of each shard stay in any case, for connectors compare them with the log, and
     so does the one that tells its position, however many records of loads came after it.
-    Operators' decisions are kept, too.
+    Operators' orders are carried along.
     """
     telling = tails.find(topic).offsets
     cuts = {}
@@ -110,7 +110,7 @@ def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:
         offset = min(keep_from.get(shard, first), end - tails.WINDOW_RECORDS)
         told_at = telling[shard]
         cuts[shard] = max(first, offset if told_at is None else min(offset, told_at))
-    allowed = keep_decisions(topic, cuts)
+    allowed = carry_orders(topic, cuts)
     places = [TopicPartition(topic.name, shard, offset) for shard, offset in allowed.items()]
     admin = topic.admin()
     answers = admin.delete_records(places, request_timeout=REQUEST_TIMEOUT_S)

@@ -112,7 +112,7 @@ class Loader:
         self.metrics = metrics or LoadMetrics()
         self.progress = Progress(self.metrics)
         self._engine = engine
-        self._found: Database | None = None
+        self._database: Database | None = None
         self._topic = topic
         self._lists = lists or TableLists()
         self._workers = workers
@@ -160,7 +160,7 @@ class Loader:
     def plan(self, skip: Callable[[Scope], bool] = lambda _: False) -> list[Planned]:
         """Queues everything that the database holds, and returns it."""
         try:
-            with open_snapshot(*self._database()) as snapshot:
+            with open_snapshot(*self._find_database()) as snapshot:
                 planned = plan.everything(snapshot, self._lists)
         except SQLAlchemyError as error:
             raise batch.unreadable(error) from error
@@ -280,7 +280,7 @@ class Loader:
         self.progress.ended(scopes)
 
     def _load(self, sink: KafkaSink, epoch: int, scopes: Sequence[Scope]) -> int:
-        database = self._database()
+        database = self._find_database()
         try:
             objects = [scope for scope in scopes if scope.kind is ScopeKind.OBJECTS]
             whole = [scope for scope in scopes if scope.kind is not ScopeKind.OBJECTS]
@@ -337,14 +337,14 @@ class Loader:
             remedy="see MetatideLoadsGivenUp in docs/alerts.md",
         )
 
-    def _database(self) -> Database:
-        if self._found is None:
+    def _find_database(self) -> Database:
+        if self._database is None:
             try:
-                self._found = batch.find_database(self._engine)
+                self._database = batch.find_database(self._engine)
             except InputError as error:
                 # Somebody may be about to upgrade it, or to correct its name.
                 raise SourceError(str(error)) from error
-        return self._found
+        return self._database
 
     def _listen(self) -> None:
         while not self._stopped.is_set():
@@ -387,7 +387,7 @@ class Loader:
 
     def _last_event(self) -> LastEvent:
         try:
-            with open_snapshot(*self._database()) as snapshot:
+            with open_snapshot(*self._find_database()) as snapshot:
                 return read_last_event(snapshot)
         except SQLAlchemyError as error:
             raise batch.unreadable(error) from error

@@ -16,7 +16,7 @@ class Follower:
     def __init__(self, topic: Topic, tails: Tails) -> None:
         self.epoch = tails.epoch
         """The latest epoch that any connector has begun."""
-        self.furthest = tails.known
+        self.furthest = tails.furthest
         """The last event that any connector has published in our epoch."""
         self._ours = tails.epoch
         self._reader = PartitionsReader(topic, WATCH_WAIT_MS)

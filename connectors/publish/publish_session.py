@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from state.tracing import Tracing
 
 log = structlog.get_logger()
+_event_id = attrgetter("event_id")
 
 
 class NewEpoch(Exception):  # noqa: N818
@@ -76,7 +77,8 @@ class PublishSession:
         self._mark = 0
         self._marks: dict[int, int] = {}
         """Of the rows that were published since the watermark rose."""
-        self._known = tails.known
+        self._furthest = tails.furthest
+        """The last event that any connector has published."""
         self._loaded = tails.loaded
         self._written_s: dict[int, int] = {}
         """When the event that was checked last was written: the topic doesn't tell it."""
@@ -123,7 +125,7 @@ class PublishSession:
         if any(upto is None or upto < own for upto, own in zip(tails.upto, published, strict=True)):
             return False
         self._unchecked, self.ends, self.has_compared = tails.published, tails.ends, False
-        self._known = max(self._known, tails.known, key=lambda known: known.event_id)
+        self._furthest = max(self._furthest, tails.furthest, key=_event_id)
         self._loaded = max(self._loaded, tails.loaded)
         self._is_calm = self.must_compare = False
         return True
@@ -135,15 +137,15 @@ class PublishSession:
     def step(self) -> bool:
         """Polls once and publishes what is new; returns whether there was anything."""
         looked_at, looked_before = time.monotonic(), self._complete_at
-        if self._is_calm and self._source.rests(self.position, self._known.event_id):
+        if self._is_calm and self._source.rests(self.position, self._furthest.event_id):
             self._complete_at = looked_at
             return False
         self._is_calm = False
         self._follower.catch_up()
         if self._follower.epoch > self._publisher.epoch:
             raise NewEpoch
-        self._known = max(self._known, self._follower.furthest, key=lambda known: known.event_id)
-        poll = self._source.poll(self.position, self._known.event_id)
+        self._furthest = max(self._furthest, self._follower.furthest, key=_event_id)
+        poll = self._source.poll(self.position, self._furthest.event_id)
         self.sequence = poll.current
         compares = bool(self._unchecked)
         self._check(poll)
@@ -193,21 +195,21 @@ class PublishSession:
             self._marks = {}
 
     def _check(self, poll: Poll) -> None:
-        other = published_history.check(poll, self._known, self._loaded)
+        other = published_history.check(poll, self._furthest, self._loaded)
         if other is None and self._unchecked:
             hashes = self._source.hashes(sorted({event.event_id for event in self._unchecked}))
             other = published_history.check_all(hashes, self._unchecked)
-        if other is None and self._known.hash is not None and poll.checked is None:
-            event = self._known.event_id
+        if other is None and self._furthest.hash is not None and poll.checked is None:
+            event = self._furthest.event_id
             older = self._source.older(event, self._written_s.get(event))
-            other = published_history.check_missing(older, self._known)
+            other = published_history.check_missing(older, self._furthest)
         if other is not None:
             self._end_history(other, poll.current)
         self._unchecked, self.has_compared = frozenset(), True
         if poll.checked_s is not None:
-            self._written_s = {self._known.event_id: poll.checked_s}
-        if self._known.hash is None:
-            self._known = PublishedEvent(self._known.event_id, poll.checked)
+            self._written_s = {self._furthest.event_id: poll.checked_s}
+        if self._furthest.hash is None:
+            self._furthest = PublishedEvent(self._furthest.event_id, poll.checked)
 
     def _end_history(self, other: OtherHistory, current: int) -> None:
         self._metrics.failed(Fault.HISTORY)
@@ -257,8 +259,8 @@ class PublishSession:
         self.position, self._hash, self._mark = event_id, row_hash, mark
         if mark:
             self._marks[event_id] = mark
-        if event_id > self._known.event_id:
-            self._known = PublishedEvent(event_id, row_hash)
+        if event_id > self._furthest.event_id:
+            self._furthest = PublishedEvent(event_id, row_hash)
 
     def _meaning(self, row: NotificationRow) -> list[Addressed]:
         renames = self._renames or self._renames_before(row.event_id)
@@ -291,7 +293,7 @@ class PublishSession:
         self._publisher.dead_letter(row)
 
     def _skip(self, gap: LogGap) -> None:
-        if self._known.event_id:
+        if self._furthest.event_id:
             self._metrics.failed(Fault.GAP)
             log.error(
                 "events are missing in the log; everything is answered by the database until it "
@@ -306,8 +308,8 @@ class PublishSession:
         self._publisher.skip(gap.last)
         self._listener.miss()
         self.position, self._hash, self._mark = gap.last, None, 0
-        if gap.last > self._known.event_id:
-            self._known = PublishedEvent(gap.last, None)
+        if gap.last > self._furthest.event_id:
+            self._furthest = PublishedEvent(gap.last, None)
         self._gaps.passed()
 
     def _report_progress(self) -> None:
@@ -367,5 +369,5 @@ class PublishSession:
 
 
 def _by_id(rows: list[NotificationRow]) -> Iterator[tuple[int, list[NotificationRow]]]:
-    for event_id, same in groupby(rows, key=attrgetter("event_id")):
+    for event_id, same in groupby(rows, key=_event_id):
         yield event_id, list(same)

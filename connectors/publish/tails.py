@@ -84,7 +84,7 @@ class Tails:
     epoch: int
     upto: tuple[int | None, ...]
     """The position of each shard; None for one that hasn't reached the epoch."""
-    known: PublishedEvent
+    furthest: PublishedEvent
     ends: tuple[int, ...]
     """The end offset of each shard."""
     offsets: tuple[int | None, ...]

@@ -10,7 +10,7 @@ import structlog
 
 from connectors import health
 from connectors.connector import Connector, Status
-from connectors.heart import Heart
+from connectors.heartbeat_sender import HeartbeatSender
 from connectors.loads.loader import Loader, loads_engine
 from connectors.loads.metrics import LoadMetrics
 from connectors.log.sql_source import SqlSource
@@ -94,12 +94,14 @@ def _run(config: Config, url: str, events: Topic, tracing: "Tracing | None") -> 
     with stopped_by_signals(connector.stop), listening as (host, port):
         address = joined(reachable(host, events.servers), port)
         log.info("listening", address=joined(host, port), advertised=address)
-        heart = Heart(events, partial(_heartbeat, config.connect.name, address, status, loader))
-        heart.start()
+        heartbeats = HeartbeatSender(
+            events, partial(_heartbeat, config.connect.name, address, status, loader)
+        )
+        heartbeats.start()
         try:
             connector.run()
         finally:
-            heart.stop()
+            heartbeats.stop()
             loader.stop()
             engine.dispose()
             log.info("a connector ended", name=config.connect.name)

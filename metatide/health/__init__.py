@@ -1,7 +1,7 @@
 """Whether the cache is late, and how its connectors are: the same for page, metrics, probes and
 commands."""
 
-from metatide.health.heard import Heard, HeardConnectors, HeartbeatReader, hear_once
+from metatide.health.heartbeats import Heard, HeardConnectors, HeartbeatReader, hear_once
 from metatide.health.report import ConnectorHealth, Health, combined, judge
 from metatide.health.thresholds import Level, Thresholds
 from metatide.health.watch import HealthWatch

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metatide.health.heard import Heard
+from metatide.health.heartbeats import Heard
 from metatide.health.thresholds import Level, Thresholds, worst
 from query_api.latest.missing_events import Missing
 

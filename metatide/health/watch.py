@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import MetatideError, TopicError
 from hive.reader.driver_errors import driver_reason
-from metatide.health.heard import HeardConnectors, HeartbeatReader
+from metatide.health.heartbeats import HeardConnectors, HeartbeatReader
 from metatide.health.report import Health, judge
 from metatide.health.thresholds import Thresholds
 from query_api.latest.missing_events import LogStart, Missing, MissingAge

@@ -40,4 +40,4 @@ def test_a_position_behind_many_records_of_loads_stays(kafka_broker: str) -> Non
     for _ in range(2):
         assert topic_admin.trim(topic, ends) == {**cut, 0: 1}
         after = tails.find(topic)
-        assert (after.epoch, after.upto, after.known) == (1, (2, 2, None), before.known)
+        assert (after.epoch, after.upto, after.furthest) == (1, (2, 2, None), before.furthest)

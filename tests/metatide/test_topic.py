@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from connectors.publish import tails
-from metatide.health.heard import hear_once
+from metatide.health.heartbeats import hear_once
 from metatide.stack.database import make_engine
 from tests.connectors.connector_runs import Log, until
 from tests.support.kafka.kerberized import OWN, Site, kerberized_site, until_it_waits

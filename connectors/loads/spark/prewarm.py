@@ -91,7 +91,7 @@ def _round(
     context.setJobDescription(f"Metatide: begin {len(loads)} loads")
     begins = context.parallelize(list(loads.items()), 1 + len(loads) // _BEGINS_A_TASK)
     begins.mapPartitions(partial(tasks.begin, reach)).count()
-    published = tails.find(reach.topic).known.event_id
+    published = tails.find(reach.topic).furthest.event_id
     database = Database(reach.make_engine(reach.url), reach.version)
     with ExitStack() as stack:
         snapshot = stack.enter_context(open_reached(database, published))

@@ -82,7 +82,7 @@ def test_what_a_load_has_seen_is_known_in_its_epoch() -> None:
     for head in (reset(3, 1), change(5, 1), end):
         tail.see(head, 0)
     together = _together({0: tail}, {0: 9})
-    assert (together.upto, together.known) == ((5,), PublishedEvent(5, HASH))
+    assert (together.upto, together.furthest) == ((5,), PublishedEvent(5, HASH))
     assert together.loaded == 8
     tail.see(reset(4, 2), 0)
     assert _together({0: tail}, {0: 9}).loaded == 0

@@ -1,4 +1,4 @@
-"""What operators have decided survives when the topic is trimmed."""
+"""What operators have ordered holds when the topic is trimmed."""
 
 from collections.abc import Iterator
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors import kept_decisions, topic_admin
-from connectors.kept_decisions import Standing, keep_decisions
+from connectors import carried_orders, topic_admin
+from connectors.carried_orders import StandingOrders, carry_orders
 from connectors.publish import tails
 from state.records import AnyRecord, Change, Pause, SetLists, decode
 from state.records.numbers import NATURAL_MAX
@@ -44,8 +44,8 @@ def records(topic: Topic, shard: int) -> list[AnyRecord]:
     return [*read()]
 
 
-def decided(records: list[AnyRecord]) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
-    """The decisions that a shard of these records knows."""
+def orders_of(records: list[AnyRecord]) -> tuple[bool, tuple[str, ...], tuple[str, ...]]:
+    """The orders that a shard of these records knows."""
     store = MemoryStore()
     txn = store.transaction()
     folded_into(txn, records)
@@ -62,8 +62,8 @@ def test_a_trimmed_topic_tells_them(topic: Topic) -> None:
         ends = {shard: bounds.end for shard, bounds in topic_bounds(topic).items()}
         first = topic_admin.trim(topic, ends)
         assert first == {shard: end - tails.WINDOW_RECORDS for shard, end in ends.items()}
-        assert decided(records(topic, 0)) == (True, ("*.kept",), ("db.secret",))
-        assert decided(records(topic, 1)) == (False, (), ())
+        assert orders_of(records(topic, 0)) == (True, ("*.kept",), ("db.secret",))
+        assert orders_of(records(topic, 1)) == (False, (), ())
         ends[0] += 2
         assert {shard: bounds.end for shard, bounds in topic_bounds(topic).items()} == ends
 
@@ -86,26 +86,26 @@ def test_only_what_nothing_else_tells_is_written_again(
     written = [*changes(3), *before, *after]
     write(topic, {0: written})
     cuts = {0: 3 + len(before), 1: 0}
-    assert keep_decisions(topic, cuts) == cuts
+    assert carry_orders(topic, cuts) == cuts
     assert records(topic, 0) == [*written, *again]
     assert records(topic, 1) == []
 
 
 def test_what_nothing_is_above_stays_where_it_is(topic: Topic) -> None:
     write(topic, {0: [*changes(3), Pause(0, NATURAL_MAX, paused=True), *changes(3)]})
-    assert keep_decisions(topic, {0: 6, 1: 0}) == {0: 3, 1: 0}
+    assert carry_orders(topic, {0: 6, 1: 0}) == {0: 3, 1: 0}
     assert len(records(topic, 0)) == 7
 
 
 def test_nothing_is_read_where_nothing_goes(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
     write(topic, {0: [PAUSE, *changes(3)]})
     delete_before(topic, 0, 2)
-    monkeypatch.setattr(kept_decisions, "_decision_in", None)
-    assert keep_decisions(topic, {0: 2, 1: 0}) == {0: 2, 1: 0}
+    monkeypatch.setattr(carried_orders, "_order_in", None)
+    assert carry_orders(topic, {0: 2, 1: 0}) == {0: 2, 1: 0}
 
 
 versions = st.sampled_from([0, 1, 2, 3, NATURAL_MAX])
-decisions = st.one_of(
+orders = st.one_of(
     st.builds(Pause, st.integers(0, 2), versions, st.booleans()),
     st.builds(
         SetLists, st.integers(0, 2), versions, st.sampled_from([(), ("a",)]), st.just(("b",))
@@ -113,12 +113,12 @@ decisions = st.one_of(
 )
 
 
-@given(st.lists(decisions))
+@given(st.lists(orders))
 def test_they_hold_as_the_fold_says(made: list[Pause | SetLists]) -> None:
-    standing = Standing()
-    for offset, decision in enumerate(made):
-        standing.see(offset, decision)
-    pause, lists = standing.decisions[Pause][1], standing.decisions[SetLists][1]
+    standing = StandingOrders()
+    for offset, order in enumerate(made):
+        standing.see(offset, order)
+    pause, lists = standing.orders[Pause][1], standing.orders[SetLists][1]
     assert isinstance(pause, Pause)
     assert isinstance(lists, SetLists)
-    assert (pause.paused, lists.whitelist, lists.blacklist) == decided([*made])
+    assert (pause.paused, lists.whitelist, lists.blacklist) == orders_of([*made])

@@ -29,14 +29,14 @@ _WAITING_MAX: Final = 16
 _END_S: Final = 1.0
 
 
-class Heart:
-    """Beats in a thread of its own, so that a connector that is stuck says that it is."""
+class HeartbeatSender:
+    """Sends them from a thread of its own, so that a connector that is stuck says that it is."""
 
     def __init__(self, topic: Topic, describe: Callable[[], Heartbeat]) -> None:
         self._topic = topic
         self._describe = describe
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="heart", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="heartbeats", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -52,10 +52,10 @@ class Heart:
             if producer is None and self._create():
                 producer = self._make_producer()
             if producer is not None:
-                self._beat(producer, self._describe())
+                self._send(producer, self._describe())
             self._stopped.wait(EVERY_S)
         if producer is not None:
-            self._beat(producer, self._last())
+            self._send(producer, self._last())
             producer.flush(_END_S)
             producer.purge()
             producer.close()
@@ -78,7 +78,7 @@ class Heart:
             name=heartbeat.name, host=heartbeat.host, address=heartbeat.address, ended=True
         )
 
-    def _beat(self, producer: Producer, heartbeat: Heartbeat) -> None:
+    def _send(self, producer: Producer, heartbeat: Heartbeat) -> None:
         try:
             producer.produce(self._topic.heartbeats, encode_heartbeat(heartbeat), partition=0)
         except BufferError:
