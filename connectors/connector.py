@@ -17,11 +17,10 @@ from connectors.log.pacing import Pacing
 from connectors.log.source import Source
 from connectors.metrics import Fault, Metrics
 from connectors.publish import publisher, tails
-from connectors.publish.publish_session import HistoryEnded, NewEpoch, PublishSession
-from connectors.publish.sender import Stopped
+from connectors.publish.publish_session import EpochChanged, HistoryChanged, PublishSession
 from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
-from hive.errors import MachineError, PublishError, SourceError
+from hive.errors import MachineError, PublishError, SourceError, StoppedError
 from state.records.epochs import is_later
 from state.topic import Topic
 from state.topic.settings import reason
@@ -114,7 +113,7 @@ class Connector:
         while self._going_on():
             try:
                 resumed = self._resume()
-            except Stopped:
+            except StoppedError:
                 return
             session = PublishSession(
                 self._source,
@@ -134,11 +133,11 @@ class Connector:
                     if not session.compare(self._tails()):
                         break
                     self._follow(session)
-            except NewEpoch:
+            except EpochChanged:
                 log.warning("an epoch has begun that this connector didn't begin")
-            except HistoryEnded as ended:
-                self._begin_epoch(resumed.epoch + 1, ended)
-            except Stopped:
+            except HistoryChanged as changed:
+                self._begin_epoch(resumed.epoch + 1, changed)
+            except StoppedError:
                 return
             finally:
                 self._learn(session)
@@ -185,7 +184,7 @@ class Connector:
         while self._going_on() and not session.must_compare:
             began = time.monotonic()
             if is_later(self._requested_epoch(), status.epoch):
-                raise NewEpoch
+                raise EpochChanged
             busy = session.step()
             if status.waits_for is not None:
                 log.info("publishing", epoch=status.epoch, event_id=session.position)
@@ -195,17 +194,17 @@ class Connector:
             took_s = status.turned_at - began
             self._stopped.wait(rests.after(busy=busy, took_s=took_s))
 
-    def _begin_epoch(self, epoch: int, ended: HistoryEnded) -> None:
+    def _begin_epoch(self, epoch: int, changed: HistoryChanged) -> None:
         log.error(
             "the log tells another history; a new epoch begins, and everything is answered by the "
             "database until it is read and loaded again",
-            why=str(ended),
+            why=str(changed),
             epoch=epoch,
-            event_id=ended.current,
+            event_id=changed.current,
             remedy="was the database restored, failed over, or is database.url another's? "
             "If it is the wrong one, stop the connectors and correct it",
         )
-        self._reset(epoch, ended.current)
+        self._reset(epoch, changed.current)
 
     def _replace_lost_epoch(self, lost: int) -> None:
         """Begins the epoch after one that workers know and the topic doesn't. Workers read records

@@ -11,9 +11,8 @@ from typing import Final, NamedTuple
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from connectors.publish.sender import Stopped
 from connectors.publish.watermark import Watermark
-from hive.errors import SourceError
+from hive.errors import SourceError, StoppedError
 from hive.events.row import row_mark
 from hive.reader import notification_log
 from hive.reader.snapshot import DatabaseSnapshot
@@ -88,7 +87,7 @@ class EndGate:
         look_at = time.monotonic() + LOOK_S
         while not self._watermark.wait(self._epoch, event, self._shards, waits):
             if not self._going_on():
-                raise Stopped
+                raise StoppedError("a load isn't ended any more")
             # A database that can't be asked now has lost nothing yet.
             with suppress(SQLAlchemyError), self._open_snapshot() as snapshot:
                 if snapshot.position < event:

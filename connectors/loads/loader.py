@@ -20,7 +20,6 @@ from connectors.loads.rereads import Wanted, reread
 from connectors.loads.signals import SignalsConsumer
 from connectors.log.last_event import LastEvent, read_last_event
 from connectors.orders import write_order
-from connectors.publish.sender import Stopped
 from connectors.publish.watermark import Watermark
 from hive.errors import (
     InputError,
@@ -28,6 +27,7 @@ from hive.errors import (
     NameFormatError,
     RefusedLoadError,
     SourceError,
+    StoppedError,
 )
 from hive.names import storable
 from hive.reader.engines import pooled_engine
@@ -238,7 +238,7 @@ class Loader:
                     while self._going_on() and epoch == self._epoch:
                         self._load_next(sink, epoch)
                         wait_s = _RETRY_S_FIRST
-            except Stopped:
+            except StoppedError:
                 pass
             except MachineError as error:
                 self._complain(error)
@@ -293,7 +293,7 @@ class Loader:
                 positions.append(read.position)
         except batch.CONTENT_ERRORS as error:
             raise batch.refusal(database, error) from error
-        except (MachineError, Stopped):
+        except MachineError:
             raise
         except Exception as error:
             # A mistake of ours in one load must end neither the others nor this thread.

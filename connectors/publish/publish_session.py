@@ -36,11 +36,11 @@ log = structlog.get_logger()
 _event_id = attrgetter("event_id")
 
 
-class NewEpoch(Exception):  # noqa: N818
+class EpochChanged(Exception):  # noqa: N818
     """Another connector has begun an epoch: resume from what the topic holds."""
 
 
-class HistoryEnded(Exception):  # noqa: N818
+class HistoryChanged(Exception):  # noqa: N818
     """The log has a history other than the published one: an epoch must begin."""
 
     def __init__(self, why: str, current: int) -> None:
@@ -143,7 +143,7 @@ class PublishSession:
         self._is_calm = False
         self._follower.catch_up()
         if self._follower.epoch > self._publisher.epoch:
-            raise NewEpoch
+            raise EpochChanged
         self._furthest = max(self._furthest, self._follower.furthest, key=_event_id)
         poll = self._source.poll(self.position, self._furthest.event_id)
         self.sequence = poll.current
@@ -213,7 +213,7 @@ class PublishSession:
 
     def _end_history(self, other: OtherHistory, current: int) -> None:
         self._metrics.failed(Fault.HISTORY)
-        raise HistoryEnded(other.why, current)
+        raise HistoryChanged(other.why, current)
 
     def _publish(self, poll: Poll) -> int:
         """Publishes the rows up to the first gap; returns the number of events."""

@@ -44,7 +44,7 @@ class Publisher:
         metrics: Metrics,
         going_on: Callable[[], bool],
     ) -> None:
-        """Waiting for the brokers ends with `Stopped` once `going_on` returns False."""
+        """Waiting for the brokers ends with StoppedError once `going_on` returns False."""
         assert not tails.behind, "every shard must be in the same epoch"
         self.epoch = tails.epoch
         self._topic = topic.name

@@ -8,16 +8,12 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from connectors.publish.headers import Headers
 from connectors.publish.producer import WAITING_RECORDS_MAX, make_producer
-from hive.errors import PublishError, UnwritableRecordError
+from hive.errors import PublishError, StoppedError, UnwritableRecordError
 from state.topic import Topic
 from state.topic.settings import reason
 from state.topic.silence import Silence
 
 _LOOK_S = 0.05
-
-
-class Stopped(Exception):  # noqa: N818
-    """The sender was stopped; unacknowledged records are dropped."""
 
 
 class Sender:
@@ -30,7 +26,8 @@ class Sender:
         *,
         waiting_max: int = WAITING_RECORDS_MAX,
     ) -> None:
-        """Waiting ends with `Stopped` once `going_on` returns False."""
+        """Waiting ends with StoppedError once `going_on` returns False; unacknowledged records are
+        dropped."""
         self._servers = topic.servers
         self._going_on = going_on
         self._fault: str | None = None
@@ -100,7 +97,7 @@ class Sender:
         while not look():
             self._raise_fault()
             if not self._going_on():
-                raise Stopped
+                raise StoppedError(f"nothing more is sent to the brokers at {self._servers}")
             before, waiting = waiting, len(self._producer)
             if waiting < before:
                 silence.end()

@@ -10,9 +10,9 @@ from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 from connectors import topic_admin as events
 from connectors.log.sql_source import SqlSource
 from connectors.publish import producer
-from connectors.publish.sender import Sender, Stopped
+from connectors.publish.sender import Sender
 from connectors.settings import Pace
-from hive.errors import PublishError
+from hive.errors import PublishError, StoppedError
 from metatide.stack.database import make_engine
 from state.topic import Topic
 from state.topic.partitions import assigned_consumer
@@ -121,7 +121,7 @@ def test_who_is_told_to_stop_waits_for_nobody(waits: str) -> None:
         send(sender, AWAY, range(WAITING_MAX))
         wait = sender.flush if waits == "for the rest" else lambda: send(sender, AWAY, range(1))
         threading.Timer(0.2, stopped.set).start()
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             wait()
 
 
