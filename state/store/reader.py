@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import Self
 from weakref import WeakSet
 
@@ -125,10 +124,5 @@ class ReadOnlyStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -1,7 +1,6 @@
 """Reads several partitions at once, from offset to offset."""
 
 from collections.abc import Iterator, Mapping
-from types import TracebackType
 from typing import Any, Final, Self
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
@@ -100,12 +99,7 @@ class PartitionsReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _is_record(self, message: Message) -> bool:

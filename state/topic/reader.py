@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from threading import Event
-from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 import structlog
@@ -160,10 +159,5 @@ class TopicReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
