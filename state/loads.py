@@ -85,8 +85,8 @@ class Loads(msgspec.Struct, array_like=True):
 
     Invariants: 1. tombstones exist only between a load's Begin and its End, where deletions leave
     them; 2. no entry of the scope is newer than max(applied, `newest_row`); 3. the scope is warm if
-    the last load that began has ended, nothing at or after its `lo` casts doubt, and all events up
-    to its `hi` are folded.
+    the last load that began has ended, no event above its `lo` casts doubt, and all events up to
+    its `hi` are folded.
     """
 
     floor: int = 0
