@@ -1,6 +1,6 @@
 """Folds constraints of tables."""
 
-from processors.fold.entries import delete_below, put
+from processors.fold.table_change import change_of
 from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import note_write
 from state import keys
@@ -9,16 +9,15 @@ from state.stored_values import constraint_data
 
 
 def put_constraints(work: WorkingSet, event: int, action: PutConstraints) -> None:
-    state = work.touch_table(action.table)
-    state.detailed = True
+    change = change_of(work, action.table, event)
+    change.state.detailed = True
     for image in action.constraints:
         key = keys.constraint(action.table, image.name, image.kind)
-        put(work, state.loads, key, event, constraint_data(image))
-    note_write(work, action.table, state, event)
+        change.put(key, constraint_data(image))
+    note_write(change)
 
 
 def drop_constraint(work: WorkingSet, event: int, action: DropConstraint) -> None:
-    state = work.touch_table(action.table)
-    prefix = keys.constraint_named(action.table, action.name)
-    delete_below(work, state.loads, prefix, event)
-    note_write(work, action.table, state, event)
+    change = change_of(work, action.table, event)
+    change.delete_below(keys.constraint_named(action.table, action.name))
+    note_write(change)

@@ -9,11 +9,11 @@ from typing import Final
 import msgspec
 
 from hive.names import TableName
+from processors.fold.table_change import TableChange
 from processors.fold.working_set import WorkingSet
 from state import keys, kv
 from state.loads import Doubt
 from state.records.actions import AnyAction
-from state.tables import TableState
 
 DEFERRED_MAX: Final = 10_000
 
@@ -21,18 +21,16 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[AnyAction]).decode
 
 
-def defer(
-    work: WorkingSet, name: TableName, state: TableState, event: int, action: AnyAction
-) -> bool:
+def defer(change: TableChange, action: AnyAction) -> bool:
     """Keeps an event for the end of the open load; False when none is open."""
-    opened = state.loads.open
+    work, opened = change.work, change.state.loads.open
     if opened is None:
         return False
     if opened.deferred == DEFERRED_MAX:
-        work.doubt_table(name, state, event, Doubt.VOID_LOAD)
+        change.doubt(Doubt.VOID_LOAD)
     else:
         opened.deferred += 1
-        key = keys.deferred(name, event)
+        key = keys.deferred(change.name, change.event)
         waiting = work.txn.get(key)
         # An event may change an object in several actions.
         earlier = [] if waiting is None else _decode(waiting)

@@ -2,6 +2,7 @@
 
 from hive.names import TableName
 from hive.write_ids.pages import Cold
+from processors.fold.table_change import change_of
 from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import forget
 from state import keys, kv
@@ -25,7 +26,7 @@ def misnamed(work: WorkingSet, event: int, action: Misnamed) -> None:
     if not action.hanging:
         _doubt_all_of(work, event, table, Doubt.CONFLICT, Cold.RENAMED)
     elif work.table(table) is not None:
-        work.doubt_table(table, work.touch_table(table), event, Doubt.CONFLICT)
+        change_of(work, table, event).doubt(Doubt.CONFLICT)
 
 
 def _doubt_all_of(
@@ -33,7 +34,7 @@ def _doubt_all_of(
 ) -> None:
     """Makes a table unknown, and its name at the home shard of its database."""
     if work.table(table) is not None:
-        work.doubt_table(table, work.touch_table(table), event, doubt)
+        change_of(work, table, event).doubt(doubt)
         forget(work, table, event, reason)
     key = keys.of_database(keys.NAMES_LOADS, table.database)
     names = work.loads.get(key)

@@ -14,6 +14,7 @@ from processors.fold.entries import delete_upto, put_row, sweep
 from processors.fold.names import note_type
 from processors.fold.objects import settle
 from processors.fold.statistics import statistics_guard, statistics_key
+from processors.fold.table_change import TableChange
 from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import merge
 from state import keys
@@ -23,8 +24,8 @@ from state.records.objects import WriteIdsImage
 from state.stored_values import constraint_data, name_data, statistics_data
 from state.tables import UNKNOWN_IDS, TableState
 
-DEFERRED: Final[dict[type, Callable[[WorkingSet, TableState, int, Any], None]]] = {
-    actions.AlterTable: tables.change,
+DEFERRED: Final[dict[type, Callable[[TableChange, Any], None]]] = {
+    actions.AlterTable: tables.change_table,
     actions.AlterPartition: partitions.change_partition,
     actions.PutPartitions: partitions.change_partitions,
     actions.PutTableStatistics: statistics.change_table,
@@ -129,7 +130,8 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
                 target.table.id = 0
             truncations.look(work, record.scope.name, target.table)
         for event, action in take_deferred(work, record.scope.name):
-            DEFERRED[type(action)](work, target.table, event, action)
+            change = TableChange(work, record.scope.name, target.table, event)
+            DEFERRED[type(action)](change, action)
 
 
 def _end_write_ids(

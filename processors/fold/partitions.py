@@ -1,9 +1,9 @@
 """Folds events of partitions."""
 
-from hive.names import TableName
 from hive.thrift.splice import lacking_serde_details, lacks_serde_details
 from processors.fold.deferred_events import defer
-from processors.fold.entries import Replaced, delete, delete_below, put, reflects, replace
+from processors.fold.entries import Replaced, reflects
+from processors.fold.table_change import TableChange, change_of
 from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import note_write
 from state import entries, keys
@@ -11,33 +11,27 @@ from state.entries import Entry, Mark
 from state.loads import Doubt
 from state.records.actions import AlterPartition, DropPartitions, PutPartitions
 from state.records.objects import PartitionImage
-from state.tables import TableState
 
 
 def put_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None:
-    name = action.table
-    state = work.touch_table(name)
+    change = change_of(work, action.table, event)
     if action.added:
-        _add_partitions(work, state, event, action)
-    elif not defer(work, name, state, event, action):
-        change_partitions(work, state, event, action)
-    note_write(work, name, state, event, action.write_id)
+        _add_partitions(change, action)
+    elif not defer(change, action):
+        change_partitions(change, action)
+    note_write(change, action.write_id)
 
 
-def _add_partitions(work: WorkingSet, state: TableState, event: int, action: PutPartitions) -> None:
+def _add_partitions(change: TableChange, action: PutPartitions) -> None:
     """Stores added partitions; they are new, so whoever changes them later has read them."""
-    name = action.table
-    watched = state.detailed or state.loads.open is not None
+    state, is_watched = change.state, change.is_watched
     for partition in action.partitions:
-        if watched:
-            _end_statistics(work, name, state, event, partition.values, has_none=True)
+        if is_watched:
+            _end_statistics(change, partition.values, has_none=True)
         if state.doubtful:
             state.doubtful.pop(keys.named_values(partition.values), None)
-        put(
-            work,
-            state.loads,
-            keys.partition(name, partition.values),
-            event,
+        change.put(
+            keys.partition(change.name, partition.values),
             partition.data,
             partition.write_id,
             partition.columns_hash,
@@ -45,113 +39,101 @@ def _add_partitions(work: WorkingSet, state: TableState, event: int, action: Put
         )
 
 
-def change_partitions(
-    work: WorkingSet, state: TableState, event: int, action: PutPartitions
-) -> None:
+def change_partitions(change: TableChange, action: PutPartitions) -> None:
     """Folds ALTER_PARTITIONS: the event doesn't say what its writer had read, but the writer had
     locked the rows of the partitions if the event tells what was stored, and is no truncation."""
-    name = action.table
+    work, event = change.work, change.event
     for partition in action.partitions:
-        key = keys.partition(name, partition.values)
+        key = keys.partition(change.name, partition.values)
         same = _columns_are(work, key, event, partition) and not action.truncates
-        if state.detailed and not same:
-            _end_statistics(work, name, state, event, partition.values, has_none=False)
+        if change.state.detailed and not same:
+            _end_statistics(change, partition.values, has_none=False)
         # A truncation is stored before its event, in a transaction of its own.
         is_told = bool(partition.data) and not action.truncates
         entry, locked = _entry(event, partition), is_told and not _is_outdated(work, key, partition)
         if locked:
             entry = entry._replace(data=_as_marked(work, key, entry.data), mark=Mark.ORDERED)
-        replaced = replace(work, state.loads, key, entry, None)
-        _doubt_unless_known(work, name, state, event, partition.values, replaced, ordered=locked)
+        replaced = change.replace(key, entry, None)
+        _doubt_unless_known(change, partition.values, replaced, ordered=locked)
 
 
 def alter_partition(work: WorkingSet, event: int, action: AlterPartition) -> None:
     name = action.table
-    state = work.touch_table(name)
+    change = change_of(work, name, event)
     if keys.partition(name, action.old) != keys.partition(name, action.partition.values):
-        _rename_partition(work, state, event, action)
-    elif not defer(work, name, state, event, action):
-        change_partition(work, state, event, action)
-    note_write(work, name, state, event, action.write_id)
+        _rename_partition(change, action)
+    elif not defer(change, action):
+        change_partition(change, action)
+    note_write(change, action.write_id)
 
 
-def change_partition(
-    work: WorkingSet, state: TableState, event: int, action: AlterPartition
-) -> None:
+def change_partition(change: TableChange, action: AlterPartition) -> None:
     """Folds an alter of a partition that keeps its values."""
-    name, partition = action.table, action.partition
-    key = keys.partition(name, partition.values)
-    if state.detailed and (action.truncates or not _columns_are(work, key, event, partition)):
-        _end_statistics(work, name, state, event, partition.values, has_none=False)
-    replaced = replace(work, state.loads, key, _entry(event, partition), action.before)
-    _doubt_unless_known(work, name, state, event, partition.values, replaced)
+    partition, event = action.partition, change.event
+    key = keys.partition(change.name, partition.values)
+    if change.state.detailed and (
+        action.truncates or not _columns_are(change.work, key, event, partition)
+    ):
+        _end_statistics(change, partition.values, has_none=False)
+    replaced = change.replace(key, _entry(event, partition), action.before)
+    _doubt_unless_known(change, partition.values, replaced)
 
 
 def _doubt_unless_known(
-    work: WorkingSet,
-    name: TableName,
-    state: TableState,
-    event: int,
-    values: tuple[str, ...],
-    replaced: Replaced,
-    *,
-    ordered: bool = False,
+    change: TableChange, values: tuple[str, ...], replaced: Replaced, *, ordered: bool = False
 ) -> None:
     """Puts a partition in doubt whose entry is missing: another writer changed it after a drop, or
     its state before was in doubt."""
     if replaced is Replaced.CONFLICT or (
-        replaced is Replaced.ABSENT and state.loads.complete(work.head.floor)
+        replaced is Replaced.ABSENT and change.state.loads.complete(change.work.head.floor)
     ):
-        work.doubt_object(name, state, event, values, ordered=ordered)
+        change.doubt_object(values, ordered=ordered)
 
 
 def drop_partitions(work: WorkingSet, event: int, action: DropPartitions) -> None:
-    name = action.table
-    state = work.touch_table(name)
-    watched = state.detailed or state.loads.open is not None
+    change = change_of(work, action.table, event)
+    state, is_watched = change.state, change.is_watched
     for values in action.partitions:
-        delete(work, state.loads, keys.partition(name, values), event)
+        change.delete(keys.partition(action.table, values))
         if state.doubtful:
             state.doubtful.pop(keys.named_values(values), None)
-        if watched:
-            _end_statistics(work, name, state, event, values, has_none=True)
-    note_write(work, name, state, event)
+        if is_watched:
+            _end_statistics(change, values, has_none=True)
+    note_write(change)
 
 
-def _rename_partition(
-    work: WorkingSet, state: TableState, event: int, action: AlterPartition
-) -> None:
+def _rename_partition(change: TableChange, action: AlterPartition) -> None:
     """Gives a partition other values; whether its statistics moved along is unknown.
 
     A load may have read it under the old values, the new ones, both or neither.
     """
-    name, partition = action.table, action.partition
-    loads = state.loads
+    work, event, loads = change.work, change.event, change.state.loads
+    name, partition = change.name, action.partition
     had_statistics = False
-    if state.detailed or loads.open is not None:
+    if change.is_watched:
         for values in (action.old, partition.values):
-            had_statistics |= _end_statistics(work, name, state, event, values, has_none=False)
+            had_statistics |= _end_statistics(change, values, has_none=False)
     old, new = keys.partition(name, action.old), keys.partition(name, partition.values)
     if loads.open is not None:
-        work.doubt_table(name, state, event, Doubt.REWRITTEN)
+        change.doubt(Doubt.REWRITTEN)
     else:
-        replaced = replace(work, loads, old, _entry(event, partition), action.before)
+        replaced = change.replace(old, _entry(event, partition), action.before)
         if replaced is Replaced.WRITTEN:
             work.txn.delete(old)
             if had_statistics:
                 # Before 4.2, the metastore notes in the row afterwards which are accurate.
-                work.doubt_object(name, state, event, partition.values)
+                change.doubt_object(partition.values)
                 return
-            put(work, loads, new, event, partition.data, partition.write_id, partition.columns_hash)
+            change.put(new, partition.data, partition.write_id, partition.columns_hash)
             return
         if replaced is Replaced.INCLUDED and not loads.knows(event):
             # Whoever read the old name again later knows nothing of the new one.
             replaced = Replaced.ABSENT
         for values, key in ((action.old, old), (partition.values, new)):
             if not reflects(work, key, event):
-                _doubt_unless_known(work, name, state, event, values, replaced)
+                _doubt_unless_known(change, values, replaced)
     for key in (old, new):
-        delete(work, loads, key, event)
+        change.delete(key)
 
 
 def _is_outdated(work: WorkingSet, key: bytes, partition: PartitionImage) -> bool:
@@ -182,19 +164,10 @@ def _columns_are(work: WorkingSet, key: bytes, event: int, partition: PartitionI
     return entries.event_of(old) >= event or entries.hash_of(old) == partition.columns_hash
 
 
-def _end_statistics(
-    work: WorkingSet,
-    name: TableName,
-    state: TableState,
-    event: int,
-    values: tuple[str, ...],
-    *,
-    has_none: bool,
-) -> bool:
+def _end_statistics(change: TableChange, values: tuple[str, ...], *, has_none: bool) -> bool:
     """Deletes the statistics of a partition; returns whether there were any. One that was just
     added or dropped has none; otherwise they become unknown, unless there were none before."""
-    prefix = keys.statistics_of_partition(name, values)
-    had_statistics = delete_below(work, state.loads, prefix, event)
-    if not has_none and (had_statistics or state.loads.open is not None):
-        work.doubt_statistics(name, state, event, Doubt.REWRITTEN)
+    had_statistics = change.delete_below(keys.statistics_of_partition(change.name, values))
+    if not has_none and (had_statistics or change.state.loads.open is not None):
+        change.doubt_statistics(Doubt.REWRITTEN)
     return had_statistics

@@ -13,7 +13,8 @@ from hive.thrift.structs import PARTITION, TABLE
 from hive.thrift.types import Struct
 from hive.thrift.view import View
 from processors.fold.deferred_events import defer
-from processors.fold.entries import Replaced, delete, delete_below, put, replace
+from processors.fold.entries import Replaced, delete_below
+from processors.fold.table_change import TableChange, change_of
 from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import note_write
 from state import entries, keys
@@ -22,7 +23,7 @@ from state.loads import Doubt
 from state.records.actions import DropStatistics, PutPartitionStatistics, PutTableStatistics
 from state.records.objects import INCOMPLETE_FIELDS, ColumnStatisticsImage, fingerprint
 from state.stored_values import ANALYZED_BYTES, statistics_data
-from state.tables import TABLE_ROW, TableState
+from state.tables import TABLE_ROW
 
 _COLUMN_TYPE: Final = 2
 
@@ -42,30 +43,27 @@ def statistics_guard(name: TableName, values: tuple[str, ...] | None) -> bytes:
 
 
 def put_table_statistics(work: WorkingSet, event: int, action: PutTableStatistics) -> None:
-    name = action.table
-    state = work.touch_table(name)
-    _put_columns(work, name, state, event, action.columns)
-    if not defer(work, name, state, event, action):
-        change_table(work, state, event, action)
-    note_write(work, name, state, event, action.write_id)
+    change = change_of(work, action.table, event)
+    _put_columns(change, action.columns)
+    if not defer(change, action):
+        change_table(change, action)
+    note_write(change, action.write_id)
 
 
-def change_table(
-    work: WorkingSet, state: TableState, event: int, action: PutTableStatistics
-) -> None:
+def change_table(change: TableChange, action: PutTableStatistics) -> None:
     """Applies what new statistics change in the table itself."""
-    name = action.table
-    key = keys.of_table(keys.TABLE, name)
-    value = entries.live(work.txn.get(key))
+    event = change.event
+    key = keys.of_table(keys.TABLE, change.name)
+    value = entries.live(change.work.txn.get(key))
     entry = before = None
     if value is not None:
         stored = entries.decode(value)
         entry = _table_with_statistics(stored, event, action)
         before = None if entry is None else fingerprint(stored.data)
-    replaced = replace(work, state.loads, key, entry or Entry(event, b""), before)
-    if replaced is Replaced.CONFLICT or TABLE_ROW in state.doubtful:
-        work.doubt_object(name, state, event, TABLE_ROW)
-        work.doubt_statistics(name, state, event, Doubt.CONFLICT)
+    replaced = change.replace(key, entry or Entry(event, b""), before)
+    if replaced is Replaced.CONFLICT or TABLE_ROW in change.state.doubtful:
+        change.doubt_object(TABLE_ROW)
+        change.doubt_statistics(Doubt.CONFLICT)
 
 
 def _table_with_statistics(stored: Entry, event: int, action: PutTableStatistics) -> Entry | None:
@@ -80,31 +78,28 @@ def _table_with_statistics(stored: Entry, event: int, action: PutTableStatistics
 
 
 def put_partition_statistics(work: WorkingSet, event: int, action: PutPartitionStatistics) -> None:
-    name = action.table
-    state = work.touch_table(name)
-    _put_columns(work, name, state, event, action.columns)
-    if not defer(work, name, state, event, action):
-        change_partition(work, state, event, action)
-    note_write(work, name, state, event, action.write_id)
+    change = change_of(work, action.table, event)
+    _put_columns(change, action.columns)
+    if not defer(change, action):
+        change_partition(change, action)
+    note_write(change, action.write_id)
 
 
-def change_partition(
-    work: WorkingSet, state: TableState, event: int, action: PutPartitionStatistics
-) -> None:
+def change_partition(change: TableChange, action: PutPartitionStatistics) -> None:
     """Folds the effect of new statistics on the partition itself."""
-    name = action.table
-    key = keys.partition(name, action.values)
+    work, loads, event = change.work, change.state.loads, change.event
+    key = keys.partition(change.name, action.values)
     value = entries.live(work.txn.get(key))
     if value is None:
-        if state.loads.complete(work.head.floor) and not state.loads.knows(event):
-            _doubt_partition(work, name, state, event, action.values)
+        if loads.complete(work.head.floor) and not loads.knows(event):
+            _doubt_partition(change, action.values)
         return
     stored = entries.decode(value)
     entry = _partition_with_statistics(stored, event, action)
     before = None if entry is None else fingerprint(stored.data)
-    replaced = replace(work, state.loads, key, entry or Entry(event, b""), before)
+    replaced = change.replace(key, entry or Entry(event, b""), before)
     if replaced is Replaced.CONFLICT:
-        _doubt_partition(work, name, state, event, action.values)
+        _doubt_partition(change, action.values)
 
 
 def _partition_with_statistics(
@@ -148,46 +143,38 @@ def _with_statistics(
     return Entry(event, data, write_id, stored.hash)
 
 
-def _doubt_partition(
-    work: WorkingSet, name: TableName, state: TableState, event: int, values: tuple[str, ...]
-) -> None:
+def _doubt_partition(change: TableChange, values: tuple[str, ...]) -> None:
     """Puts a partition in doubt: the statistics may belong to a dropped one of the same name."""
-    delete_below(work, state.loads, statistics_guard(name, values), event + 1)
-    work.doubt_object(name, state, event, values)
-    work.doubt_statistics(name, state, event, Doubt.CONFLICT)
+    guard = statistics_guard(change.name, values)
+    delete_below(change.work, change.state.loads, guard, change.event + 1)
+    change.doubt_object(values)
+    change.doubt_statistics(Doubt.CONFLICT)
 
 
 def drop_statistics(work: WorkingSet, event: int, action: DropStatistics) -> None:
     """Deletes statistics; the log doesn't say of which engine, so the rest becomes unknown."""
-    name = action.table
-    state = work.touch_table(name)
-    delete_below(work, state.loads, statistics_guard(name, action.values), event)
-    work.doubt_statistics(name, state, event, Doubt.ENGINE_UNSAID)
-    note_write(work, name, state, event)
+    change = change_of(work, action.table, event)
+    change.delete_below(statistics_guard(action.table, action.values))
+    change.doubt_statistics(Doubt.ENGINE_UNSAID)
+    note_write(change)
 
 
-def _put_columns(
-    work: WorkingSet,
-    name: TableName,
-    state: TableState,
-    event: int,
-    columns: tuple[ColumnStatisticsImage, ...],
-) -> None:
+def _put_columns(change: TableChange, columns: tuple[ColumnStatisticsImage, ...]) -> None:
+    work, state, event = change.work, change.state, change.event
     state.detailed = True
     # Events are folded in order, so all before this one are known, even where the shard's position
     # is still below the load.
     complete = state.statistics_are_known(event - 1, work.head.floor)
     for image in columns:
-        key = statistics_key(name, image)
+        key = statistics_key(change.name, image)
         if _is_whole(work, key, event, image, complete):
-            data = statistics_data(image)
-            put(work, state.loads, key, event, data, image.write_id, image.fields)
+            change.put(key, statistics_data(image), image.write_id, image.fields)
             continue
-        delete(work, state.loads, key, event)
+        change.delete(key)
         # A load may have ended whose rows were read before this event and after it.
         overlaps = state.loads.complete(work.head.floor) and not state.loads.knows(event)
         if complete or overlaps or state.loads.open is not None:
-            work.doubt_statistics(name, state, event, Doubt.MERGED)
+            change.doubt_statistics(Doubt.MERGED)
 
 
 def _is_whole(

@@ -4,7 +4,8 @@ from hive.names import TableName
 from hive.write_ids.pages import Cold
 from processors.fold import truncations
 from processors.fold.deferred_events import defer, take_deferred
-from processors.fold.entries import Replaced, clear, put, replace
+from processors.fold.entries import Replaced
+from processors.fold.table_change import TableChange, change_of
 from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import forget, note_write, signal_ids
 from state import keys, kv
@@ -17,37 +18,35 @@ from state.tables import TABLE_ROW, FormerName, TableState
 
 def create(work: WorkingSet, event: int, action: CreateTable) -> None:
     name = action.table.name
-    state = work.touch_table(name)
-    _clear(work, name, state, event, keys.OF_TABLE)
-    _end_events(work, name, state, event)
-    key = keys.of_table(keys.TABLE, name)
-    put(work, state.loads, key, event, action.table.data, action.table.write_id)
+    change = change_of(work, name, event)
+    state = change.state
+    change.clear(keys.OF_TABLE)
+    _end_events(change)
+    change.put(keys.of_table(keys.TABLE, name), action.table.data, action.table.write_id)
     if not state.loads.may_include(event):
         state.describe(action.table)
         state.detailed = False
     state.loads.created(event)
     if action.table.managed and work.write_ids(name).cold:
         signal_ids(work, name, event)
-    note_write(work, name, state, event, action.table.write_id)
+    note_write(change, action.table.write_id)
 
 
 def alter(work: WorkingSet, event: int, action: AlterTable) -> None:
-    name = action.table.name
-    state = work.touch_table(name)
-    if not defer(work, name, state, event, action):
-        change(work, state, event, action)
-    note_write(work, name, state, event, action.table.write_id)
+    change = change_of(work, action.table.name, event)
+    if not defer(change, action):
+        change_table(change, action)
+    note_write(change, action.table.write_id)
 
 
-def change(work: WorkingSet, state: TableState, event: int, action: AlterTable) -> None:
+def change_table(change: TableChange, action: AlterTable) -> None:
     """Folds an alter of a table and its effects on everything below the table."""
-    image = action.table
-    name = image.name
-    key = keys.of_table(keys.TABLE, name)
+    image, work, name = action.table, change.work, change.name
+    state, event = change.state, change.event
     entry = Entry(event, image.data, image.write_id)
-    replaced = replace(work, state.loads, key, entry, action.before)
+    replaced = change.replace(keys.of_table(keys.TABLE, name), entry, action.before)
     if replaced is Replaced.CONFLICT or TABLE_ROW in state.doubtful:
-        work.doubt_object(name, state, event, TABLE_ROW)
+        change.doubt_object(TABLE_ROW)
     if image.managed and not state.managed:
         # A converted table's write ids begin far above those of the transactions that convert it.
         forget(work, name, event, Cold.CONVERTED)
@@ -59,14 +58,14 @@ def change(work: WorkingSet, state: TableState, event: int, action: AlterTable) 
         truncations.note(state, event, image)
         truncations.look(work, name, state)
     if action.rewrites and not _bare(work, state):
-        _clear(work, name, state, event, keys.BELOW_TABLE)
+        change.clear(keys.BELOW_TABLE)
         if state.detailed and not image.managed:
             # Before 4.2, the metastore adds to the row afterwards which statistics are accurate.
             state.loads.newest_row = max(state.loads.newest_row, event)
-        work.doubt_table(name, state, event, Doubt.REWRITTEN)
+        change.doubt(Doubt.REWRITTEN)
     elif action.truncates and state.detailed:
-        _clear(work, name, state, event, (keys.TABLE_STATISTICS, keys.PARTITION_STATISTICS))
-        work.doubt_statistics(name, state, event, Doubt.TRUNCATED)
+        change.clear((keys.TABLE_STATISTICS, keys.PARTITION_STATISTICS))
+        change.doubt_statistics(Doubt.TRUNCATED)
 
 
 def rename(work: WorkingSet, event: int, action: RenameTable) -> None:
@@ -74,15 +73,16 @@ def rename(work: WorkingSet, event: int, action: RenameTable) -> None:
     if action.sides & Side.OLD:
         drop_table(work, event, action.old, Cold.RENAMED)
     if action.sides & Side.NEW and work.lists.allow(name):
-        state = work.touch_table(name)
-        _clear(work, name, state, event, keys.OF_TABLE)
-        _end_events(work, name, state, event)
+        change = change_of(work, name, event)
+        state = change.state
+        change.clear(keys.OF_TABLE)
+        _end_events(change)
         state.note_former_name(FormerName(action.old, event))
         if not state.loads.may_include(event):
             state.describe(action.table)
         state.pending = []
         forget(work, name, event, Cold.RENAMED)
-        work.doubt_table(name, state, event, Doubt.RENAMED)
+        change.doubt(Doubt.RENAMED)
 
 
 def drop(work: WorkingSet, event: int, action: DropTable) -> None:
@@ -93,9 +93,10 @@ def drop_table(work: WorkingSet, event: int, name: TableName, reason: Cold) -> N
     """Deletes everything of this name up to the event; what a load read later stays."""
     if work.table(name) is None:
         return
-    state = work.touch_table(name)
-    _clear(work, name, state, event, keys.OF_TABLE)
-    _end_events(work, name, state, event)
+    change = change_of(work, name, event)
+    state = change.state
+    change.clear(keys.OF_TABLE)
+    _end_events(change)
     forget(work, name, event, reason)
     state.pending = []
     if not state.loads.may_include(event):
@@ -137,22 +138,16 @@ def reset(work: WorkingSet, record: ResetTable) -> None:
         work.signal(Scope(ScopeKind.TABLE, name), record.at)
 
 
-def _clear(
-    work: WorkingSet, name: TableName, state: TableState, event: int, kinds: tuple[bytes, ...]
-) -> None:
-    for kind in kinds:
-        clear(work, state.loads, keys.of_table(kind, name), event)
-
-
-def _end_events(work: WorkingSet, name: TableName, state: TableState, event: int) -> None:
+def _end_events(change: TableChange) -> None:
     """Drops what events of a table that has gone have left to be done; what a load has left that
     read later stays."""
-    if state.loads.knows(event):
+    state = change.state
+    if state.loads.knows(change.event):
         return
     state.doubtful.clear()
     state.truncation = None
     if state.loads.open is not None:
-        take_deferred(work, name)
+        take_deferred(change.work, change.name)
 
 
 def _bare(work: WorkingSet, state: TableState) -> bool:

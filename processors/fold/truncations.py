@@ -11,6 +11,7 @@ import msgspec
 from hive.errors import ThriftError
 from hive.names import TableName
 from hive.thrift.view import TableView
+from processors.fold.table_change import TableChange
 from processors.fold.working_set import WorkingSet
 from state import entries, keys
 from state.records.objects import TableImage, fingerprint
@@ -42,7 +43,7 @@ def look(work: WorkingSet, name: TableName, state: TableState) -> None:
         return
     state.truncation = msgspec.structs.replace(truncation, reads=truncation.reads + 1)
     work.txn.delete(key)
-    work.doubt_object(name, state, truncation.event, TABLE_ROW)
+    TableChange(work, name, state, truncation.event).doubt_object(TABLE_ROW)
 
 
 def _figures(data: bytes) -> int:

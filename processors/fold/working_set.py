@@ -12,9 +12,9 @@ from hive.write_ids.tracker import WriteIdTracker
 from processors.fold.signals import Signal
 from state import keys, kv, shard_head, tables
 from state.kv import Transaction
-from state.loads import Doubt, Loads, OpenLoad
-from state.records import Scope, ScopeKind
-from state.tables import DOUBTFUL_MAX, Doubtful, TableState
+from state.loads import Loads, OpenLoad
+from state.records import Scope
+from state.tables import TableState
 from state.write_id_pages import PrefixPages
 
 K = TypeVar("K")
@@ -171,39 +171,6 @@ class WorkingSet:
         if not self.head.loads_open:
             self.head.ended_count = 0
             kv.delete_prefix(self.txn, keys.ENDED_TXN)
-
-    def doubt_table(self, name: TableName, state: TableState, event: int, doubt: Doubt) -> None:
-        """Makes a table's rows unknown from this event on."""
-        state.loads.raise_floor(event, doubt)
-        state.doubtful.clear()
-        self.signal(Scope(ScopeKind.TABLE, name), event)
-
-    def doubt_object(
-        self,
-        name: TableName,
-        state: TableState,
-        event: int,
-        values: tuple[str, ...],
-        *,
-        ordered: bool = False,
-    ) -> None:
-        """Makes a table's row, or one partition, unknown from this event on."""
-        values = keys.named_values(values)
-        room = values in state.doubtful or len(state.doubtful) < DOUBTFUL_MAX
-        if not state.loads.complete(self.head.floor) or not room:
-            self.doubt_table(name, state, event, Doubt.CONFLICT)
-            return
-        state.doubtful[values] = Doubtful(event, ordered)
-        self.signal(Scope(ScopeKind.OBJECTS, name), event)
-
-    def doubt_statistics(
-        self, name: TableName, state: TableState, event: int, doubt: Doubt
-    ) -> None:
-        """Makes a table's statistics unknown from this event on."""
-        if event >= state.statistics_floor:
-            state.statistics_floor = event
-            state.statistics_doubt = doubt
-        self.signal(Scope(ScopeKind.TABLE, name), event)
 
     @property
     def decoded_count(self) -> int:

@@ -4,12 +4,13 @@ import msgspec
 
 from hive.names import TableName
 from hive.write_ids.pages import Cold, Ended, Loaded
+from processors.fold.table_change import TableChange, change_of
 from processors.fold.working_set import WorkingSet
 from state import entries, keys, kv
 from state.records import OpenTransactions, Scope, ScopeKind
 from state.records.actions import AbortTxn, AllocateWriteIds, CommitTxn
 from state.records.objects import WriteIdsImage
-from state.tables import TABLE_ROW, UNKNOWN_IDS, TableState
+from state.tables import TABLE_ROW, UNKNOWN_IDS
 
 ENDED_MAX = 100_000
 """How many ends of transactions are kept for open loads. If a load needs more, some ids stay open
@@ -58,20 +59,19 @@ def abort(work: WorkingSet, event: int, action: AbortTxn) -> None:
     _end(work, event, action.txn, committed=False, pairs=None)
 
 
-def note_write(
-    work: WorkingSet, table: TableName, state: TableState, event: int, write_id: int = 0
-) -> None:
+def note_write(change: TableChange, write_id: int = 0) -> None:
     """Notes a write to a table: readers by write ids must know how it ends.
 
     A writer that sends no id leaves the stored one, which the event then tells: an id that isn't
     open says nothing of the writer.
     """
-    ids = work.write_ids(table)
+    state, event = change.state, change.event
+    ids = change.work.write_ids(change.name)
     if write_id > 0:
         was_cold = ids.cold
         ids.see(event, write_id)
         if ids.cold and not was_cold:
-            _signal_if_cold(work, table, event)
+            _signal_if_cold(change.work, change.name, event)
     is_known, is_open = not (ids.cold or ids.loading), ids.is_open(write_id)
     if write_id > 0 and (is_open or not is_known):
         is_first = state.await_id(write_id)
@@ -179,7 +179,7 @@ def _doubt_overtaken(work: WorkingSet, name: TableName, event: int, write_id: in
         return
     value = entries.live(work.txn.get(keys.of_table(keys.TABLE, name)))
     if value is not None and entries.decode(value).write_id != write_id:
-        work.doubt_object(name, work.touch_table(name), event, TABLE_ROW)
+        change_of(work, name, event).doubt_object(TABLE_ROW)
 
 
 def _keep_end(

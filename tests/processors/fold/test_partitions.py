@@ -8,7 +8,7 @@ import pytest
 from hive.thrift.binary import encode
 from hive.thrift.splice import lacking_serde_details
 from hive.thrift.structs import PARTITION
-from processors.fold import working_set
+from processors.fold import table_change
 from state import keys
 from state.loads import Cold
 from state.records import AnyRecord, LoadRows, Reread, Rows
@@ -131,7 +131,7 @@ def test_a_partition_that_is_dropped_or_added_is_in_doubt_no_more(
 def test_a_table_with_more_partitions_in_doubt_than_are_kept_is_in_doubt_itself(
     shard: Shard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(working_set, "DOUBTFUL_MAX", 2)
+    monkeypatch.setattr(table_change, "DOUBTFUL_MAX", 2)
     shard.fold(change(1, CreateTable(image())), change(2, add("a", "b", "c")))
     shard.fold(conflict(3, "a"), conflict(4, "b"), conflict(5, "b"))
     assert shard.doubtful() == {("a",), ("b",)}
