@@ -42,6 +42,7 @@ from py4j.java_gateway import JavaGateway
 
 from benchmarks import random_keys, thrift
 from benchmarks.empty_log import make_empty_log
+from benchmarks.folding import fold
 from benchmarks.report import cpu_s, show
 from benchmarks.thrift import DB, EVENT, MIB, TABLES, WIDE
 from benchmarks.thrift_load import Server
@@ -120,7 +121,7 @@ def fill(store: Store) -> None:
     for number in range(TRANSACTIONAL):
         for action in transactional(number):
             event += 1
-            thrift.fold(store, Change(0, event - 1, event, (action,)), event)
+            fold(store, Change(0, event - 1, event, (action,)))
     thrift.fill(store, event)
 
 

@@ -87,7 +87,7 @@ def command(
     check_patterns((*tables, *but))
     lists = TableLists(tables, but)
     database = find_database(make_engine(url))
-    planned = _plan(database, lists, tail.known.event_id)
+    planned = _plan(database, lists, tail.furthest.event_id)
     partitions = sum(plan.partitions for plan in planned)
     if engine == "spark" or (engine == "auto" and partitions >= SPARK_PARTITIONS_MIN):
         reach = (url, database.version, events, tail.epoch)

@@ -81,7 +81,7 @@ class FilledDatabase(Nowhere):
         self.views = Views(shards())
 
     async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
-        self.asked.append(read)
+        self.reads.append(read)
         try:
             return DatabaseAnswer(read.answer(CachedObjects(self._reader)), 2)
         except NoSuchObjectError as missing:

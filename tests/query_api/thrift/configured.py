@@ -10,8 +10,8 @@ from tests.query_api.thrift.sasl.clients import no_token
 from tests.support.logins.certificates import Authority
 
 
-def configured(authority: Authority | None = None, **keys: object) -> Thrift:
-    """The section with these keys, and with a certificate of the authority."""
+def configured(authority: Authority | None, /, **keys: object) -> Thrift:
+    """The section with these keys, and with a certificate of the authority, if there is one."""
     if authority is not None:
         certificate, key = authority.sign("worker")
         keys = {"TLS_CERTIFICATE": certificate, "TLS_KEY": key, **keys}

@@ -51,7 +51,7 @@ class Realm(NamedTuple):
             "KERBEROS_PRINCIPAL": f"hive/_HOST@{REALM}",
             "KERBEROS_KEYTAB": keytab or self.service,
         }
-        return settings_of(configured(**keys | more), HOST)
+        return settings_of(configured(None, **keys | more), HOST)
 
 
 @pytest.fixture(scope="module")
