@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from hive.aggregate import aggregate
 from hive.errors import InputError, NameFormatError
-from hive.names import TableName, partition_name, partition_values
+from hive.names import TableName, partition_name, partition_values, stored_partition_name
 from hive.thrift.binary import decode, encode, extended
 from hive.thrift.statistics import (
     AGGR_STATS,
@@ -158,7 +158,7 @@ def get_partitions_statistics_req(arguments: Arguments) -> Understood:
     request = arguments["request"]
     refuse_unknown(request)
     table = names.table_in_catalog(request)
-    columns, partitions = _columns(request), request["partNames"]
+    columns, partitions = _columns(request), _stored_names(request["partNames"])
     read = PartitionStatistics(
         table,
         # Without columns or partitions, the metastore doesn't look for the table.
@@ -166,7 +166,7 @@ def get_partitions_statistics_req(arguments: Arguments) -> Understood:
         columns=columns,
         engine=request.get("engine", DEFAULT_ENGINE),
         snapshot=snapshot(request.get("validWriteIdList"), table),
-        names=tuple(map(_in_lower_case, partitions)),
+        names=partitions,
     )
     return CacheRequest(read)
 
@@ -175,7 +175,7 @@ def get_aggr_stats_for(arguments: Arguments) -> Understood:
     request = arguments["request"]
     refuse_unknown(request)
     table = names.table_in_catalog(request)
-    partitions = tuple(map(_in_lower_case, request["partNames"]))
+    partitions = _stored_names(request["partNames"])
     if len(set(partitions)) != len(partitions):
         raise InputError("a partition that is named twice")
     read = Aggregate(
@@ -210,7 +210,7 @@ def get_partition_column_statistics(arguments: Arguments) -> Understood:
             table,
             missing=_missing(table),
             columns=(arguments.get("col_name", "").lower(),),
-            names=(_in_lower_case(arguments.get("part_name", "")),),
+            names=_stored_names([arguments.get("part_name", "")]),
             with_description=True,
         )
     )
@@ -315,10 +315,14 @@ def _columns(request: Arguments) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.lower() for name in request["colNames"]))
 
 
-def _in_lower_case(name: str) -> str:
-    """A partition's name with its keys in lower case, as they are stored."""
-    parts = (part.partition("=") for part in name.split("/"))
-    return "/".join(f"{key.lower()}{equals}{value}" for key, equals, value in parts)
+def _stored_names(partitions: Sequence[str]) -> tuple[str, ...]:
+    """The names of partitions. Calls with names in another form than the stored one go to the
+    metastore: Hive 4.0 reads their keys in lower case, later releases find nothing.
+    """
+    for name in partitions:
+        if stored_partition_name(name) != name:
+            raise InputError(f"{name[:80]!r} is not a partition's name in its stored form")
+    return tuple(partitions)
 
 
 def _values(name: str, keys: Sequence[str]) -> Values | None:

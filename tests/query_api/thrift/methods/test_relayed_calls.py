@@ -92,6 +92,11 @@ def statistics(method: str, **fields: Any) -> Call:
     return call(method, request=encode(struct, {**request, **fields}))
 
 
+def of_partition(name: str) -> Call:
+    place = {"db_name": "sales", "tbl_name": "orders", "col_name": "amount"}
+    return call("get_partition_column_statistics", **place, part_name=name)
+
+
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
@@ -112,6 +117,11 @@ def statistics(method: str, **fields: Any) -> Call:
         (statistics("get_partitions_statistics_req", colNames=None), Unable.UNREADABLE),
         (statistics("get_partitions_statistics_req", partNames=None), Unable.UNREADABLE),
         (statistics("get_aggr_stats_for", partNames=None), Unable.UNREADABLE),
+        (statistics("get_aggr_stats_for", colNames=[], partNames=["DS=1"]), Unable.FORM),
+        (statistics("get_partitions_statistics_req", partNames=["ds=00001", "DS=1"]), Unable.FORM),
+        (statistics("get_partitions_statistics_req", partNames=["ds=00001/"]), Unable.FORM),
+        (statistics("get_partitions_statistics_req", partNames=["ds=10:00"]), Unable.FORM),
+        (of_partition("DS=00001"), Unable.FORM),
         (by_expression(None), Unable.UNREADABLE),
         (by_expression(None, "get_partitions_by_expr"), Unable.UNREADABLE),
         (by_expression(None, "get_partitions_spec_by_expr"), Unable.UNREADABLE),
