@@ -175,13 +175,16 @@ def get_aggr_stats_for(arguments: Arguments) -> Understood:
     request = arguments["request"]
     refuse_unknown(request)
     table = names.table_in_catalog(request)
-    partitions = _stored_names(request["partNames"])
+    columns, partitions = _columns(request), _stored_names(request["partNames"])
     if len(set(partitions)) != len(partitions):
         raise InputError("a partition that is named twice")
+    if len(columns) != len(request["colNames"]):
+        # The metastore finds fewer columns of each partition than it counts, and extrapolates.
+        raise InputError("a column that is named twice")
     read = Aggregate(
         table,
         missing=Unable.FORM,
-        columns=_columns(request),
+        columns=columns,
         engine=request.get("engine", DEFAULT_ENGINE),
         snapshot=snapshot(request.get("validWriteIdList"), table),
         names=partitions,

@@ -118,6 +118,7 @@ def of_partition(name: str) -> Call:
         (statistics("get_partitions_statistics_req", partNames=None), Unable.UNREADABLE),
         (statistics("get_aggr_stats_for", partNames=None), Unable.UNREADABLE),
         (statistics("get_aggr_stats_for", colNames=[], partNames=["DS=1"]), Unable.FORM),
+        (statistics("get_aggr_stats_for", colNames=["id", "ID"], partNames=[]), Unable.FORM),
         (statistics("get_partitions_statistics_req", partNames=["ds=00001", "DS=1"]), Unable.FORM),
         (statistics("get_partitions_statistics_req", partNames=["ds=00001/"]), Unable.FORM),
         (statistics("get_partitions_statistics_req", partNames=["ds=10:00"]), Unable.FORM),
