@@ -2,7 +2,8 @@
 
 The metastore takes the least low value, the greatest high value, the greatest maximal and average
 lengths, and the sums of nulls, trues and falses. It counts distinct values by bit vectors and makes
-histograms from KLL sketches. Only Hive can merge these, so their fields are named as missing.
+histograms from KLL sketches. Only Hive can merge these, so their fields are named as missing; so is
+a field that is NaN in any partition, because databases order NaN in different ways.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -50,12 +51,17 @@ def aggregate(columns: Sequence[Mapping[str, Any]], partitions: int) -> Aggregat
         return everything
     (kind,) = kinds
     parts: list[Statistics] = [column["statsData"][kind] for column in columns]
-    merged = {
-        field: merge(values)
-        for field, merge in _FIELDS.items()
+    values_of = {
+        field: values
+        for field in (*_FIELDS, *_SKETCHES)
         if (values := [part[field] for part in parts if field in part])
     }
-    missing = tuple(field for field in _SKETCHES if any(field in part for part in parts))
+    missing = tuple(
+        field for field, values in values_of.items() if field in _SKETCHES or _have_nan(values)
+    )
+    merged = {
+        field: _FIELDS[field](values) for field, values in values_of.items() if field not in missing
+    }
     first = columns[0]
     statistics = {
         "colName": first["colName"],
@@ -63,6 +69,10 @@ def aggregate(columns: Sequence[Mapping[str, Any]], partitions: int) -> Aggregat
         "statsData": {kind: merged},
     }
     return Aggregate(statistics, missing)
+
+
+def _have_nan(values: Sequence[Any]) -> bool:
+    return any(value != value for value in values)
 
 
 def _comparable(value: Any) -> Any:

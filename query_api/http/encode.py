@@ -133,9 +133,7 @@ def partition_statistics(answer: list[PartitionFigures]) -> bytes:
 
 
 def aggregates(answer: dict[str, Aggregate]) -> bytes:
-    """Statistics aggregated over all partitions; `missing` names those that only Hive's sketches
-    can give.
-    """
+    """Statistics aggregated over all partitions; `missing` names those that only Hive can give."""
     return as_json(
         {
             "colStats": [

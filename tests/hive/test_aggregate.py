@@ -1,6 +1,8 @@
 from decimal import Decimal
+from math import inf, nan
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +61,16 @@ def test_decimals_are_compared_by_value(values: list[Decimal]) -> None:
     merged = aggregated.statistics["statsData"]["decimalStats"]
     assert merged["lowValue"] == decimal(str(min(values)))
     assert merged["highValue"] == decimal(f"{max(values)}0")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_field_that_is_nan_in_a_partition_is_missing(order: int) -> None:
+    doubles = [
+        column("doubleStats", lowValue=nan, highValue=2.0, numNulls=1),
+        column("doubleStats", lowValue=1.0, highValue=inf, numNulls=2),
+    ]
+    whole = column("doubleStats", highValue=inf, numNulls=3)
+    assert aggregate(doubles[::order], 2) == Aggregate(whole, ("lowValue",))
 
 
 def test_lengths_are_the_greatest_and_a_range_may_be_missing_in_a_partition_of_nulls() -> None:

@@ -44,6 +44,8 @@ from query_api.thrift.methods.table_method import TableMethod
 _LENGTH: Final = Packing("!i").pack
 _MAP_OF_LISTS: Final = Packing("!bbi").pack
 _SKETCHES: Final = frozenset(("bitVectors", "histogram"))
+_MADE_OTHERWISE: Final = _SKETCHES | {"numDVs"}
+"""The figures of several partitions that a metastore leaves out, or makes without sketches."""
 _WHOLE: Final = frozenset(("longStats", "dateStats", "timestampStats"))
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 
@@ -243,8 +245,8 @@ def _merged(parts: list[dict[str, Any]], partitions: int) -> dict[str, Any] | No
     """Merges statistics as the metastore does without bit vectors. The number of distinct values is
     the greatest of all; for whole numbers, dates and times, it is limited by the range.
     """
-    merged = aggregate(parts, partitions).statistics
-    if merged is None or any(map(_has_nan, parts)):
+    merged, missing = aggregate(parts, partitions)
+    if merged is None or not _MADE_OTHERWISE.issuperset(missing):
         return None
     ((kind, figures),) = merged["statsData"].items()
     distinct = [part["statsData"][kind].get("numDVs") for part in parts]
@@ -263,13 +265,6 @@ def _range(figures: dict[str, Any]) -> int:
     if low is None or high is None:
         return _LONG_MAX
     return int((high - low + 1 - _LONG_MIN) % (1 << 64) + _LONG_MIN)
-
-
-def _has_nan(column: dict[str, Any]) -> bool:
-    """Whether a figure is NaN, which databases order in different ways."""
-    return any(
-        value != value for figures in column["statsData"].values() for value in figures.values()
-    )
 
 
 def _aggregated(columns: Sequence[dict[str, Any] | None], partitions: int) -> bytes:

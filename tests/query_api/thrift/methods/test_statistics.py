@@ -1,0 +1,70 @@
+"""Statistics of several partitions, merged where it is certain what a metastore would tell."""
+
+from math import nan
+from typing import Any
+
+import pytest
+
+from hive.thrift.binary import decode, encode
+from hive.thrift.statistics import AGGR_STATS, COLUMN_STATISTICS_OBJ
+from hive.thrift.types import Struct
+from query_api.thrift.call import Relay, Unable
+from state.records import Rows, Scope, ScopeKind
+from state.records.objects import ColumnStatisticsImage
+from tests.query_api.shards import (
+    ORDERS,
+    MemoryShard,
+    MemoryShards,
+    change,
+    load,
+    partition_image,
+    table_image,
+)
+from tests.query_api.thrift.methods.comparison import whole
+from tests.query_api.thrift.methods.test_cached_methods import cached, now, statistics
+
+PARTITIONS = ("1", "2")
+RESULT = Struct("result", (0, "success", AGGR_STATS))
+COLUMNS = {
+    "amount": [{"doubleStats": {"lowValue": low, "highValue": 9.0}} for low in (2.0, 1.0)],
+    "ratio": [{"doubleStats": {"lowValue": low, "highValue": 9.0}} for low in (nan, 1.0)],
+}
+
+
+def figures(value: str, column: str, data: dict[str, Any]) -> ColumnStatisticsImage:
+    fields = {"colName": column, "colType": "t", "statsData": data}
+    return ColumnStatisticsImage(
+        (value,), "hive", column, 0, 1, encode(COLUMN_STATISTICS_OBJ, fields)
+    )
+
+
+@pytest.fixture(scope="module")
+def source() -> MemoryShards:
+    rows = Rows(
+        tables=(table_image(managed=False),),
+        partitions=tuple(map(partition_image, PARTITIONS)),
+        statistics=tuple(
+            figures(value, column, data)
+            for column, parts in COLUMNS.items()
+            for value, data in zip(PARTITIONS, parts, strict=True)
+        ),
+    )
+    return MemoryShards(MemoryShard(change(1), *load(Scope(ScopeKind.TABLE, ORDERS), 1, rows)))
+
+
+def merged(source: MemoryShards, column: str) -> dict[str, Any] | Unable:
+    """What is told of a column; why not, if the metastore is to tell it."""
+    names = [f"ds={value}" for value in PARTITIONS]
+    asked = statistics("get_aggr_stats_for", colNames=[column], partNames=names)
+    outcome = now(cached(source), asked)
+    if isinstance(outcome, Relay):
+        assert isinstance(outcome.reason, Unable)
+        return outcome.reason
+    (of_column,) = decode(RESULT, whole(outcome))["success"]["colStats"]
+    told: dict[str, Any] = of_column["statsData"]
+    return told
+
+
+def test_a_figure_that_is_not_a_number_is_left_to_metastores(source: MemoryShards) -> None:
+    assert merged(source, "amount") == {"doubleStats": {"lowValue": 1.0, "highValue": 9.0}}
+    assert merged(source, "ratio") is Unable.FORM
