@@ -28,6 +28,8 @@ class Collation(msgspec.Struct, frozen=True):
     """Two texts that first differ in two of these characters sort by their bytes."""
     is_exact: bool = True
     """Texts are equal only if they are identical."""
+    on_mysql: bool = False
+    """Whether the database is, or may be, MySQL or MariaDB, where some of Hive's SQL fails."""
 
     def is_sure(self, text: str, other: str) -> bool:
         """Whether the database certainly sorts these two texts by their bytes."""
@@ -45,4 +47,4 @@ class Collation(msgspec.Struct, frozen=True):
 
 
 BY_BYTES: Final = Collation("C", by_bytes=True)
-UNKNOWN: Final = Collation("unknown", is_exact=False)
+UNKNOWN: Final = Collation("unknown", is_exact=False, on_mysql=True)

@@ -76,14 +76,14 @@ Expression = Comparison | InList | And | Or
 EVERYTHING: Final = And(())
 
 
-def like_patterns(expression: Expression) -> Iterator[str]:
-    """The patterns of LIKE in a filter."""
+def comparisons(expression: Expression) -> Iterator[Comparison | InList]:
+    """The comparisons and lists of a filter."""
     match expression:
-        case Comparison(operator=Operator.LIKE):
-            yield str(expression.constant)
         case And(terms) | Or(terms):
             for term in terms:
-                yield from like_patterns(term)
+                yield from comparisons(term)
+        case _:
+            yield expression
 
 
 _OPPOSITE = {

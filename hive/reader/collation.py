@@ -60,12 +60,13 @@ def of_postgresql(
 def of_mysql(name: str | None) -> Collation:
     """The collation of this name in MySQL or MariaDB."""
     if name is None or name == "binary":
-        return Collation("binary", by_bytes=True)
+        return Collation("binary", by_bytes=True, on_mysql=True)
     charset, _, _ = name.partition("_")
     if not name.endswith("_bin"):
-        return Collation(name, is_exact=False)
+        return Collation(name, is_exact=False, on_mysql=True)
     by_bytes = charset in ("utf8", "utf8mb3", "utf8mb4")
-    return Collation(name, by_bytes, LATIN if charset == "latin1" else ASCII)
+    sure = LATIN if charset == "latin1" else ASCII
+    return Collation(name, by_bytes, sure, on_mysql=True)
 
 
 def _of_language(name: str, rules: str | None) -> Collation:

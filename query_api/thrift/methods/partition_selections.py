@@ -3,8 +3,6 @@
 from typing import Final
 
 from hive.errors import InputError
-from hive.filters.expressions import like_patterns
-from hive.filters.parser import parse_filter
 from hive.names import DEFAULT_PARTITION, TableName
 from query_api.reads.partitions import Wanted
 from query_api.reads.statistics import DEFAULT_ENGINE
@@ -264,8 +262,6 @@ def _names(names: list[str] | None) -> tuple[str, ...]:
 def _by_filter(text: str | None) -> Wanted:
     if not text:
         return Wanted()
-    if any("." in pattern for pattern in like_patterns(parse_filter(text))):
-        raise InputError("a dot in LIKE, which a metastore on MySQL takes for any character")
     return Wanted(filter=text)
 
 

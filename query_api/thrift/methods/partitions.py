@@ -9,16 +9,11 @@ import msgspec
 
 from hive.collation import BY_BYTES, Collation
 from hive.errors import UncertainOrderError
-from hive.filters.expressions import like_patterns
+from hive.filters.expressions import Comparison, Operator, comparisons
 from hive.filters.parser import parse_filter
 from hive.names import TableName, partition_name
 from hive.thrift.binary import decode, extended
-from hive.thrift.splice import (
-    acid_partition,
-    lacks_serde_details,
-    without_buckets,
-    without_columns,
-)
+from hive.thrift.splice import acid_partition, without_buckets, without_columns
 from hive.thrift.structs import PARTITION
 from hive.thrift.view import PartitionView
 from query_api.objects import Objects, Values
@@ -90,6 +85,8 @@ class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
             return Unable.FORM
         if self.by_values and not _tells_values(self.wanted.prefix, len(about.keys)):
             return Unable.FORM
+        if self.collation.on_mysql and _fails_on_mysql(self.wanted.filter, about.timestamp_keys):
+            return Unable.FORM
         try:
             return self._chosen(table, about, objects)
         except UncertainOrderError:
@@ -107,12 +104,7 @@ class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
             return shown
         choice = dict(Choice(self.table, wanted).chosen(objects, table))
         values = [choice[name] for name in self._first(choice)]
-        stored: Iterable[bytes] = objects.partitions(self.table, values)
-        if _reads_whole_serdes(wanted.filter):
-            stored = list(stored)
-            if any(map(lacks_serde_details, stored)):
-                return Unable.FORM
-        partitions = map(shown, stored)
+        partitions = map(shown, objects.partitions(self.table, values))
         if self.of_each is Of.SPECS:
             return grouped(self.table, table, partitions)
         if self.names is None and len(values) > _WHOLE_MAX:
@@ -170,13 +162,16 @@ class Choice(ListPartitions, frozen=True):
 
 
 @lru_cache(maxsize=64)
-def _reads_whole_serdes(filter_text: str | None) -> bool:
-    """Whether a metastore can't run this filter in its own SQL. The way it then takes reads whole
-    serdes, as it does for a single partition.
+def _fails_on_mysql(filter_text: str | None, timestamp_keys: frozenset[str]) -> bool:
+    """Whether a metastore can't run this filter in its own SQL on MySQL, where it writes an escape
+    character of LIKE that isn't valid, and refuses timestamps. The way it then takes compares all
+    values as texts, and reads whole serdes.
     """
-    if filter_text is None:
-        return False
-    return next(like_patterns(parse_filter(filter_text)), None) is not None
+    return filter_text is not None and any(
+        compared.key in timestamp_keys
+        or (isinstance(compared, Comparison) and compared.operator is Operator.LIKE)
+        for compared in comparisons(parse_filter(filter_text))
+    )
 
 
 def _tells_values(prefix: Values, keys: int) -> bool:

@@ -123,6 +123,9 @@ class PartitionStatistics(_OfPartitions, frozen=True, kw_only=True):
 class Aggregate(_OfPartitions, frozen=True, kw_only=True):
     """Column statistics aggregated over several partitions, if each of them has all columns."""
 
+    on_mysql: bool = False
+    """Whether the metastore's database is MySQL, which casts decimals to whole numbers."""
+
     def of(self, table: bytes, objects: Objects) -> Outcome:
         if not self.names or not self.columns:
             return Unable.FORM if self.snapshot is not None else _aggregated([], 0)
@@ -134,7 +137,10 @@ class Aggregate(_OfPartitions, frozen=True, kw_only=True):
             if len(columns) != len(figures) or not self._complies(objects, values):
                 return Unable.FORM
             for column in columns:
-                figures[column.column].append(decode(COLUMN_STATISTICS_OBJ, column.data))
+                part = decode(COLUMN_STATISTICS_OBJ, column.data)
+                if self.on_mysql and "decimalStats" in part.get("statsData", {}):
+                    return Unable.STATISTICS
+                figures[column.column].append(part)
         merged = [_merged(parts, len(self.names)) for _, parts in sorted(figures.items())]
         if not all(merged):
             return Unable.FORM

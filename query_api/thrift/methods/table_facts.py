@@ -2,6 +2,7 @@
 
 from typing import Final, NamedTuple
 
+from hive.filters.semantics import KeyType, kind_of
 from hive.names import default_catalog
 from hive.thrift.types import STRUCT
 from hive.thrift.view import TableView, View
@@ -29,6 +30,8 @@ class TableFacts(NamedTuple):
     asks_for: str | None
     """The capabilities that the table itself requires of clients."""
     has_partition_privileges: bool
+    timestamp_keys: frozenset[str]
+    """The names of those partition columns that are timestamps."""
 
     @property
     def in_default_catalog(self) -> bool:
@@ -60,6 +63,11 @@ def facts(data: bytes) -> TableFacts:
         kind,
         view.parameter("OBJCAPABILITIES"),
         (view.parameter("PARTITION_LEVEL_PRIVILEGE") or "").lower() == "true",
+        frozenset(
+            (key.text(1) or "").lower()
+            for key in view.structs(_KEYS)
+            if kind_of(key.text(2) or "") is KeyType.TIMESTAMP
+        ),
     )
 
 

@@ -83,6 +83,20 @@ def get_table(**fields: Any) -> Call:
     return call("get_table_req", req=encode(requests.GET_TABLE, {**place, **fields}))
 
 
+def by_expression(expression: bytes | None, method: str = "get_partition_names_req") -> Call:
+    request = {"dbName": "sales", "tblName": "orders", "expr": expression, "maxParts": -1}
+    return call(method, req=encode(requests.PARTITIONS_BY_EXPRESSION, request))
+
+
+def statistics(method: str, **fields: Any) -> Call:
+    of_table = method == "get_table_statistics_req"
+    struct = requests.TABLE_STATISTICS if of_table else requests.PARTITION_STATISTICS
+    request = {"dbName": "sales", "tblName": "orders", "colNames": ["amount"]}
+    if not of_table:
+        request |= {"partNames": ["ds=1"]}
+    return call(method, request=encode(struct, {**request, **fields}))
+
+
 def now(cache: CachedMethods, asked: Call) -> CallAnswer | Relay:
     async def ask() -> CallAnswer | Relay:
         return cache.answer_now(asked) or await cache.answer(asked)

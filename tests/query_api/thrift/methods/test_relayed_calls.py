@@ -2,14 +2,12 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hive.thrift import requests
 from hive.thrift.binary import encode
-from hive.thrift.splice import lacking_serde_details
 from hive.thrift.types import Struct, string
 from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable
 from tests.query_api.shards import (
@@ -20,19 +18,18 @@ from tests.query_api.shards import (
     database_image,
     load_databases,
     load_names,
-    load_table,
     name_image,
-    partition_image,
-    table_image,
 )
 from tests.query_api.thrift.methods.cached_calls import (
     EVENT,
     METHODS,
+    by_expression,
     cached,
     call,
     get_table,
     now,
     reason,
+    statistics,
 )
 from tests.query_api.thrift.methods.comparison import whole
 
@@ -76,20 +73,6 @@ def test_a_limit_is_left_to_metastores_that_order_partitions_otherwise(
 def by_name(name: str) -> Call:
     place = {"db_name": "sales", "tbl_name": "orders"}
     return call("get_partition_by_name", **place, part_name=name)
-
-
-def by_expression(expression: bytes | None, method: str = "get_partition_names_req") -> Call:
-    request = {"dbName": "sales", "tblName": "orders", "expr": expression, "maxParts": -1}
-    return call(method, req=encode(requests.PARTITIONS_BY_EXPRESSION, request))
-
-
-def statistics(method: str, **fields: Any) -> Call:
-    of_table = method == "get_table_statistics_req"
-    struct = requests.TABLE_STATISTICS if of_table else requests.PARTITION_STATISTICS
-    request = {"dbName": "sales", "tblName": "orders", "colNames": ["amount"]}
-    if not of_table:
-        request |= {"partNames": ["ds=1"]}
-    return call(method, request=encode(struct, {**request, **fields}))
 
 
 def of_partition(name: str) -> Call:
@@ -214,30 +197,6 @@ def test_names_of_tables_are_relayed_where_one_has_no_type(stored: str) -> None:
     outcomes = {name: now(cached(source), question) for name, question in questions.items()}
     relayed = {name for name, outcome in outcomes.items() if isinstance(outcome, Relay)}
     assert relayed == (set() if stored else {"other", "others' lines"})
-
-
-def test_like_is_relayed_where_a_partition_has_more_of_its_serde() -> None:
-    """For such a filter the metastore reads whole serdes."""
-    plain, detailed = partition_image("a1"), partition_image("b1")
-    plain = msgspec.structs.replace(plain, data=lacking_serde_details(plain.data))
-    source = MemoryShards(
-        MemoryShard(
-            change(EVENT, after=0),
-            *load_databases(EVENT, database_image()),
-            *load_names(EVENT, name_image("orders")),
-            *load_table(EVENT, plain, detailed, table=table_image(managed=False)),
-        )
-    )
-
-    def answered(text: str) -> bool:
-        place = {"db_name": "sales", "tbl_name": "orders", "max_parts": -1}
-        outcome = now(cached(source), call("get_partitions_by_filter", filter=text, **place))
-        return isinstance(outcome, CallAnswer)
-
-    filters = ("ds LIKE 'a%'", "ds LIKE 'b%'", "ds LIKE '%1'", "ds = 'b1'", "ds >= 'a'")
-    assert [answered(text) for text in filters] == [False, True, False, True, True]
-    # Which a metastore on MySQL takes for any character.
-    assert not answered("ds LIKE 'b.%'")
 
 
 def test_unknown_fields_are_relayed(source: MemoryShards) -> None:

@@ -1,0 +1,45 @@
+"""What is left to metastores because of their database."""
+
+import msgspec
+import pytest
+
+from hive.reader.collation import of_mysql
+from hive.thrift.binary import decode, encode
+from hive.thrift.structs import TABLE
+from query_api.thrift.call import CallAnswer, Relay, Unable
+from tests.query_api.shards import MemoryShard, MemoryShards, change, load_table, table_image
+from tests.query_api.thrift.methods.cached_calls import EVENT, cached, call, now
+
+
+@pytest.mark.parametrize(
+    ("filter_", "type_", "is_left"),
+    [
+        ("ds LIKE 'b.%'", "string", True),
+        ("ds = 'a1' OR (ds >= 'b' AND ds LIKE '%1')", "string", True),
+        ("ds = 'b1'", "string", False),
+        ("ds >= '2024-01-01'", "date", False),
+        ("ds >= '2024-01-01 00:00:00'", "timestamp", True),
+        ("(ds) IN ('2024-01-01 00:00:00', '2024-01-02 00:00:00')", "timestamp", True),
+        ("", "timestamp", False),
+    ],
+)
+def test_a_filter_that_mysql_cannot_run_is_left_to_metastores_on_it(
+    filter_: str, type_: str, *, is_left: bool
+) -> None:
+    image = table_image(managed=False)
+    table = decode(TABLE, image.data)
+    table["partitionKeys"][0]["type"] = type_
+    image = msgspec.structs.replace(image, data=encode(TABLE, table))
+    source = MemoryShards(MemoryShard(change(EVENT, after=0), *load_table(EVENT, table=image)))
+    place = {"db_name": "sales", "tbl_name": "orders"}
+    questions = [
+        call("get_partitions_by_filter", filter=filter_, max_parts=-1, **place),
+        call("get_num_partitions_by_filter", filter=filter_, **place),
+    ]
+    elsewhere, on_mysql = cached(source), cached(source)
+    on_mysql.set_collation(of_mysql("utf8mb4_bin"))
+    for question in questions:
+        assert isinstance(now(elsewhere, question), CallAnswer)
+        outcome = now(on_mysql, question)
+        assert isinstance(outcome, Relay) == is_left
+        assert not is_left or outcome.reason is Unable.FORM
