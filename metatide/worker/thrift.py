@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hive.collation import UNKNOWN
 from hive.errors import InputError, MetatideError
-from hive.names import default_catalog
+from hive.names import DEFAULT_PARTITION, default_catalog
 from metatide.advertised import joined, worker_host
 from metatide.config import Config
 from metatide.config.thrift import Thrift
@@ -32,7 +32,7 @@ from query_api.thrift.metastore.facts import ask_for_facts
 from query_api.thrift.metastore.link import Address
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.methods import CachedMethods
-from query_api.thrift.methods.left_statistics import LeftStatistics
+from query_api.thrift.methods.left_reads import LeftReads
 from query_api.thrift.sasl.mechanism import Mechanism
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import MIB, ThriftSettings
@@ -150,24 +150,21 @@ class WorkerThriftServer:
                 )
             if facts.warehouse and not self._methods.warehouse:
                 self._methods.set_warehouse(facts.warehouse)
-            if not facts.orders_by_name:
-                self._methods.leave_limits()
-                self.server.forget()
-                log.warning(
-                    "metastore.partition.order.expr orders partitions by something else than their "
-                    "names: the metastores answer all reads with a limit on partitions",
-                    metastore=f"{address[0]}:{address[1]}",
-                )
-            left = LeftStatistics(not facts.merges_by_range, not facts.has_txn_statistics)
+            left = LeftReads(
+                limits=not facts.orders_by_name,
+                filters=not facts.reads_in_sql or facts.default_partition != DEFAULT_PARTITION,
+                partitions=not facts.reads_in_sql,
+                aggregates=not facts.reads_in_sql or not facts.merges_by_range,
+                of_transactional=not facts.has_txn_statistics,
+            )
             if any(left):
-                self._methods.leave_statistics(left)
+                self._methods.leave(left)
                 self.server.forget()
                 log.warning(
-                    "a metastore makes statistics by other settings than Hive's own: the "
-                    "metastores answer calls that depend on them",
+                    "a metastore has other settings than Hive's own: the metastores answer calls "
+                    "that depend on them",
                     metastore=f"{address[0]}:{address[1]}",
-                    aggregates=left.aggregates,
-                    of_transactional=left.of_transactional,
+                    **left._asdict(),
                 )
             if facts.open_txn_timeout_ms is not None:
                 self._methods.set_open_txn_timeout(facts.open_txn_timeout_ms)

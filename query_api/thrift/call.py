@@ -55,6 +55,8 @@ class Unable(StrEnum):
     """The order depends on the collation of the metastore's database."""
     ORDER = "order"
     """A limit on partitions, which a metastore orders by something else than their names."""
+    PARTITIONS = "partitions"
+    """Partitions that a metastore finds or shows otherwise, by its settings."""
     STATISTICS = "statistics"
     """Statistics that a metastore makes otherwise, by its settings or its database."""
     FORM = "form"

@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from hive.errors import ThriftError, UpstreamError
-from hive.names import DEFAULT_CATALOG
+from hive.names import DEFAULT_CATALOG, DEFAULT_PARTITION
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, string
 from query_api.thrift.metastore.link import Address, Collected, Link
@@ -25,10 +25,17 @@ _BY_NAME: Final = frozenset(("", "part_name", "part_name asc"))
 """Expressions that order partitions by name; releases before Hive 4 have none, and do so."""
 _MERGING: Final = (
     ("metastore.stats.fetch.bitvector", "hive.stats.fetch.bitvector"),
+    ("metastore.stats.fetch.kll", "hive.stats.fetch.kll"),
     ("metastore.stats.ndv.tuner", "hive.metastore.stats.ndv.tuner"),
     ("metastore.stats.ndv.densityfunction", "hive.metastore.stats.ndv.densityfunction"),
 )
 """The settings by which the number of distinct values is made otherwise, in both spellings."""
+_IN_SQL: Final = (
+    ("metastore.try.direct.sql", "hive.metastore.try.direct.sql"),
+    ("metastore.try.direct.sql.ddl", "hive.metastore.try.direct.sql.ddl"),
+)
+"""The settings by which it reads in its own SQL, in both spellings."""
+_DEFAULT_PARTITION: Final = ("metastore.default.partition.name", "hive.exec.default.partition.name")
 _OF_TXNS: Final = "hive.txn.stats.enabled"
 _OFF: Final = frozenset(("", "false", "0", "0.0"))
 _ON: Final = frozenset(("", "true"))
@@ -52,6 +59,10 @@ class MetastoreFacts(NamedTuple):
     vectors and estimates."""
     has_txn_statistics: bool = True
     """Whether statistics of transactional tables may fit a reader's snapshot."""
+    reads_in_sql: bool = True
+    """Whether it reads partitions and their statistics in its own SQL, where that can be run."""
+    default_partition: str = DEFAULT_PARTITION
+    """The value that filters take for a missing one."""
 
 
 async def ask_for_facts(settings: UpstreamSettings, address: Address) -> MetastoreFacts | None:
@@ -67,6 +78,8 @@ async def ask_for_facts(settings: UpstreamSettings, address: Address) -> Metasto
                 order = await ask_for_setting(link, "metastore.partition.order.expr")
                 merging = [await _ask_for(link, *names) for names in _MERGING]
                 of_txns = await ask_for_setting(link, _OF_TXNS)
+                in_sql = [await _ask_for(link, *names) for names in _IN_SQL]
+                default_partition = await _ask_for(link, *_DEFAULT_PARTITION)
             finally:
                 link.close()
     except (UpstreamError, ThriftError, TimeoutError) as error:
@@ -80,6 +93,8 @@ async def ask_for_facts(settings: UpstreamSettings, address: Address) -> Metasto
         " ".join(order.replace('"', "").lower().split()) in _BY_NAME,
         all(value.strip().lower() in _OFF for value in merging),
         of_txns.strip().lower() in _ON,
+        all(value.strip().lower() in _ON for value in in_sql),
+        default_partition or DEFAULT_PARTITION,
     )
 
 

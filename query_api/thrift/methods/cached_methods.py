@@ -21,7 +21,7 @@ from query_api.thrift.call import Call, CallAnswer, Relay, Substitute, Unable
 from query_api.thrift.methods.direct_read import DirectRead, Whole
 from query_api.thrift.methods.dropped_methods import substitute
 from query_api.thrift.methods.expressions import Expressions, expression_of, with_text
-from query_api.thrift.methods.left_statistics import LeftStatistics
+from query_api.thrift.methods.left_reads import LeftReads
 from query_api.thrift.methods.method_table import Method, methods
 from query_api.thrift.methods.ordering import ordered_by
 from query_api.thrift.methods.outcome import STRUCT_ALONE, Outcome, result
@@ -56,8 +56,7 @@ class CachedMethods:
         self._defaults = defaults
         self._expressions = expressions
         self._leaves_all = False
-        self._limits_by_name = True
-        self._left_statistics = LeftStatistics()
+        self._left = LeftReads()
         self._open_txn_timeout_ms: int | None = None
         self.set_warehouse(warehouse)
 
@@ -84,16 +83,9 @@ class CachedMethods:
         """Leaves all calls to metastores from now on, because names mean something else there."""
         self._leaves_all = True
 
-    def leave_limits(self) -> None:
-        """Leaves reads with a limit on partitions to metastores from now on, because they order
-        them by something else than their names.
-        """
-        self._limits_by_name = False
-        self._remembered.cache_clear()
-
-    def leave_statistics(self, left: LeftStatistics) -> None:
+    def leave(self, left: LeftReads) -> None:
         """Leaves these reads, too, to metastores from now on."""
-        self._left_statistics = LeftStatistics(*map(or_, self._left_statistics, left))
+        self._left = LeftReads(*map(or_, self._left, left))
         self._remembered.cache_clear()
 
     def set_collation(self, collation: Collation) -> None:
@@ -186,11 +178,9 @@ class CachedMethods:
         method = self._methods[name]
         try:
             understood = method.understand(decode(method.arguments, arguments))
-            if isinstance(understood, CacheRequest) and self._left_statistics.include(
-                understood.read
-            ):
-                return Unable.STATISTICS
-            return ordered_by(self._collation, understood, limits_by_name=self._limits_by_name)
+            if isinstance(understood, Unable):
+                return understood
+            return self._left.why(understood.read) or ordered_by(self._collation, understood)
         except (ThriftError, KeyError):
             return Unable.UNREADABLE
         except InputError:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from prometheus_client import generate_latest
 
+from hive.names import DEFAULT_PARTITION
 from hive.schema import Version, create, metadata
 from metatide.config import Config
 from metatide.config.thrift import Thrift
@@ -53,6 +54,8 @@ LIST = "sales.orders:5:9223372036854775807::"
         ({"hive_stats_fetch_bitvector": "true"}, ("aggregates",)),
         ({"metastore_stats_ndv_tuner": "0.5"}, ("aggregates",)),
         ({"metastore_stats_ndv_densityfunction": "TRUE"}, ("aggregates",)),
+        ({"metastore_stats_fetch_kll": "true"}, ("aggregates",)),
+        ({"metastore_try_direct_sql": "false"}, ("aggregates",)),
         ({"hive_txn_stats_enabled": "false"}, ("statistics", "table", "partition")),
     ],
 )
@@ -77,6 +80,28 @@ async def test_metastores_that_make_statistics_otherwise_answer_for_them(
     for what, (method, call) in calls.items():
         page = await page_after(settings, method, call)
         relayed = f'relayed_total{{method="{method}",reason="statistics"}} 1.0' in page
+        assert relayed == (what in are_left), what
+
+
+@pytest.mark.parametrize(
+    ("settings", "are_left"),
+    [
+        ({"metastore_default_partition_name": DEFAULT_PARTITION}, ()),
+        ({"metastore_default_partition_name": "__NONE__"}, ("filter",)),
+        ({"metastore_try_direct_sql": "false"}, ("filter", "list")),
+    ],
+)
+async def test_metastores_that_find_or_show_partitions_otherwise_answer_for_them(
+    settings: dict[str, str], are_left: tuple[str, ...]
+) -> None:
+    calls = {
+        "filter": ("get_partitions_by_filter", ("ds = '1'", -1)),
+        "list": ("get_partitions", (-1,)),
+        "names": ("get_partition_names", (-1,)),
+    }
+    for what, (method, more) in calls.items():
+        page = await page_after(settings, method, arguments(method, "sales", "orders", *more))
+        relayed = f'relayed_total{{method="{method}",reason="partitions"}} 1.0' in page
         assert relayed == (what in are_left), what
 
 

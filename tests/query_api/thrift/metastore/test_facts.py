@@ -39,6 +39,7 @@ async def test_settings_are_told() -> None:
         ({"metastore_stats_ndv_tuner": "0"}, True, True),
         ({"metastore_stats_ndv_tuner": "1.0"}, False, True),
         ({"hive_metastore_stats_ndv_densityfunction": "true"}, False, True),
+        ({"metastore_stats_fetch_kll": "true"}, False, True),
         ({"hive_txn_stats_enabled": "False"}, True, False),
     ],
 )
@@ -47,6 +48,26 @@ async def test_statistics_are_made_as_hive_does_or_otherwise(
 ) -> None:
     its_facts = await facts(**settings)
     assert (its_facts.merges_by_range, its_facts.has_txn_statistics) == (merges, has)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reads_in_sql"),
+    [
+        ({"metastore_try_direct_sql": "true"}, True),
+        ({"metastore_try_direct_sql": "false"}, False),
+        ({"hive_metastore_try_direct_sql": "False"}, False),
+        ({"metastore_try_direct_sql_ddl": "false"}, False),
+    ],
+)
+async def test_partitions_are_read_in_sql_or_otherwise(
+    settings: dict[str, str], *, reads_in_sql: bool
+) -> None:
+    assert (await facts(**settings)).reads_in_sql is reads_in_sql
+
+
+async def test_the_value_for_a_missing_one_is_told_in_either_spelling() -> None:
+    for name in ("metastore_default_partition_name", "hive_exec_default_partition_name"):
+        assert (await facts(**{name: "__NONE__"})).default_partition == "__NONE__"
 
 
 @pytest.mark.parametrize(

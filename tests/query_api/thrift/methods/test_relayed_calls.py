@@ -47,29 +47,6 @@ def partitions_by_values(**fields: Any) -> Call:
     return call("get_partitions_ps_with_auth_req", req=asked)
 
 
-def test_a_limit_is_left_to_metastores_that_order_partitions_otherwise(
-    source: MemoryShards,
-) -> None:
-    place = {"db_name": "sales", "tbl_name": "orders"}
-    limited = [
-        call("get_partitions", **place, max_parts=2),
-        call("get_partition_names", **place, max_parts=2),
-        call("get_partitions_ps", **place, part_vals=["00001"], max_parts=2),
-        call("get_partitions_by_filter", **place, filter="ds = '00001'", max_parts=2),
-    ]
-    others = [
-        get_table(),
-        call("get_partitions", **place, max_parts=-1),
-        call("get_partition_names", **place, max_parts=-1),
-        call("get_partitions_by_names", **place, names=["ds=00001"]),
-    ]
-    cache = cached(source)
-    assert all(isinstance(now(cache, asked), CallAnswer) for asked in (*limited, *others))
-    cache.leave_limits()
-    assert {reason(now(cache, asked)) for asked in limited} == {Unable.ORDER}
-    assert all(isinstance(now(cache, asked), CallAnswer) for asked in others)
-
-
 def by_name(name: str) -> Call:
     place = {"db_name": "sales", "tbl_name": "orders"}
     return call("get_partition_by_name", **place, part_name=name)
