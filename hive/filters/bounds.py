@@ -4,7 +4,7 @@ Partitions outside of them fail the filter; those inside must still be tested.
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from hive.collation import BY_BYTES, Collation
 from hive.filters.expressions import ORDERS, And, Comparison, Expression, InList, Operator, Or
@@ -23,10 +23,8 @@ from hive.filters.regions import (
     prefix_interval,
     union,
 )
-from hive.filters.semantics import KeyType, Meaning, Meanings
+from hive.filters.semantics import DATED, KeyType, Meaning, Meanings
 from hive.names import DEFAULT_PARTITION
-
-_DATED: Final = frozenset((KeyType.DATE, KeyType.TIMESTAMP))
 
 
 class Span(NamedTuple):
@@ -128,7 +126,7 @@ class _Key(NamedTuple):
             return (point(text),)
         if compared.kind is KeyType.DATE and operator is Operator.EQ and not compared.name_test:
             return (prefix_interval(text),)
-        if self.plain and compared.kind in _DATED and operator in ORDERS:
+        if self.plain and compared.kind in DATED and operator in ORDERS:
             return of_dates(operator, text)
         return ALL
 

@@ -1,14 +1,24 @@
 """A filter in the form that the store needs: where to look, and what to keep."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from hive.collation import BY_BYTES, Collation
 from hive.filters.bounds import Span, bounds
-from hive.filters.expressions import ORDERS, Comparison, Expression, InList, Or
+from hive.filters.expressions import ORDERS, Comparison, Expression, InList, Operator, Or
 from hive.filters.parser import parse_filter
 from hive.filters.predicate import predicate
-from hive.filters.semantics import KeyType, Meaning, Meanings, PartitionKey, Predicate
+from hive.filters.semantics import (
+    CASTS,
+    DATED,
+    Cast,
+    KeyType,
+    Meaning,
+    Meanings,
+    PartitionKey,
+    Predicate,
+    Values,
+)
 
 
 class PartitionFilter(NamedTuple):
@@ -36,10 +46,29 @@ def by_filter(
     matches = predicate(expression, meanings, collation)
     spans = plain_spans = bounds(expression, meanings, collation)
     cast = list(_cast(expression, meanings))
+    dated = {
+        compared.position: CASTS[compared.kind]
+        for compared in cast
+        if compared.kind in DATED and compared.operator is not Operator.EQ
+    }
+    if dated:
+        # A value that is no date, in any partition, makes the metastore compare all as texts.
+        spans, matches = [Span(())], _comparing(dated, matches)
     if any(compared.position == 0 and compared.operator in ORDERS for compared in cast):
         plain_spans = bounds(expression, meanings, collation, plain=True)
     positions = frozenset(compared.position for compared in cast)
     return PartitionFilter(spans, matches, plain_spans, positions)
+
+
+def _comparing(casts: Mapping[int, Cast], matches: Predicate) -> Predicate:
+    """The test of partitions that compares the values at these positions in each of them."""
+
+    def test(values: Values) -> bool:
+        for position, cast in casts.items():
+            cast(values[position])
+        return matches(values)
+
+    return test
 
 
 def _cast(expression: Expression, meanings: Meanings) -> Iterator[Meaning]:

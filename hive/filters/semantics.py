@@ -38,6 +38,7 @@ class KeyType(Enum):
     TIMESTAMP = "a timestamp"
 
 
+DATED: Final = frozenset((KeyType.DATE, KeyType.TIMESTAMP))
 _KINDS = {
     **dict.fromkeys(("string", "char", "varchar"), KeyType.TEXT),
     **dict.fromkeys(("tinyint", "smallint", "int", "integer", "bigint"), KeyType.INTEGER),
