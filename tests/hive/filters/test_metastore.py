@@ -164,13 +164,35 @@ def test_the_side_of_a_constant_is_lost_there_and_refused_here(
 
 
 @pytest.mark.mariadb
-def test_a_dot_of_like_is_any_character_on_mysql(mariadb_metastore: Instances) -> None:
+@pytest.mark.parametrize(
+    ("text", "there", "here"),
+    [
+        ("s like 'a.b'", "01", "0"),
+        ("s like 'a_b'", "01", "01"),
+        ("s like 'a%' and day >= '2024-01-01'", "01", "0"),
+        ("s = 'axb' and day >= '2024-01-01'", "", ""),
+        ("t >= '2024-01-01 00:00:00'", "012", "02"),
+    ],
+)
+def test_like_and_timestamps_compare_texts_on_mysql(
+    mariadb_metastore: Instances, text: str, there: str, here: str
+) -> None:
+    moment = "2024-01-01 10:00:00"
+    stored = [
+        ("a.b", "2024-01-02", moment),
+        ("axb", DEFAULT_PARTITION, DEFAULT_PARTITION),
+        ("xab", "2024-01-02", moment),
+    ]
+    types = {"s": "string", "day": "date", "t": "timestamp"}
     with mariadb_metastore.connect() as client:
         client.create_database(DATABASE)
-        table = objects.table(DATABASE, "t", {"v": "int"}, {"s": "string"}, transactional=False)
-        client.add_partitions(client.create_table(table), [("a.b",), ("axb",), ("xab",)])
-        assert in_metastore(client, "s like 'a.b'") == [("a.b",), ("axb",)]
-        assert in_metastore(client, "s like 'a_b'") == [("a.b",), ("axb",)]
+        table = objects.table(DATABASE, "t", {"v": "int"}, types, transactional=False)
+        client.add_partitions(client.create_table(table), stored)
+        theirs = in_metastore(client, text)
+        client.rpc.drop_database(DATABASE, True, True)
+    ours = narrowed(text, [PartitionKey(*key) for key in types.items()], stored)
+    assert theirs == [stored[int(at)] for at in there]
+    assert ours == [stored[int(at)] for at in here]
 
 
 @pytest.mark.parametrize("text", ["day_of > 'abc'", "day_of like '2024%'", "t >= '2024-01-01'"])
