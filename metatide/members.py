@@ -8,7 +8,7 @@ from typing import Final
 import httpx
 from confluent_kafka import KafkaException
 
-from hive.errors import InputError, MachineError
+from hive.errors import InputError, MachineError, UnprovedError
 from hive.names import TableName, default_catalog
 from metatide.config import Config
 from metatide.operator_proof import OperatorProof, ProvedTransport, holders_of, worker_address
@@ -68,7 +68,7 @@ class WorkerToken(httpx.Auth):
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         url = f"{request.url.scheme}://{worker_address(request.url)}"
         if not self._is_worker(url):
-            raise InputError(
+            raise UnprovedError(
                 f"{url} doesn't prove that it is a worker, so it isn't sent client.token: set "
                 "worker.secret_file to the workers' secret, here as for workers"
             )

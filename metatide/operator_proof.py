@@ -55,8 +55,9 @@ class OperatorProof(httpx.Auth):
 
 
 class ProvedTransport(httpx.BaseTransport):
-    """Takes answers out of the frames that prove them. What a worker without a secret answers stays
-    as it is.
+    """Takes answers out of the frames that prove them. Raises UnprovedError for what proves nothing
+    where the question proved the secret: the addresses come from the consumer group, and whoever
+    may join it may answer.
     """
 
     def __init__(self, transport: httpx.BaseTransport, proof: OperatorProof) -> None:
@@ -66,17 +67,20 @@ class ProvedTransport(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = self._transport.handle_request(request)
         sent = request.headers.get(_PROOF)
-        if sent is None or response.headers.get("content-type") != _PROVED:
+        if sent is None:
             return response
-        try:
-            framed = response.read()
-        finally:
-            response.close()
         nonce = nonce_of([(PROOF, sent.encode())])
         try:
-            return asyncio.run(_unframed(self._proof.partners, nonce, framed))
+            if response.headers.get("content-type") != _PROVED:
+                raise UnprovedError(f"an answer of status {response.status_code} proves nothing")
+            return asyncio.run(_unframed(self._proof.partners, nonce, response.read()))
         except UnprovedError as error:
-            raise httpx.RemoteProtocolError(str(error), request=request) from error
+            raise UnprovedError(
+                f"{worker_address(request.url)} doesn't prove that it is a worker: {error}. If it "
+                "is one, give it and this command the same secret (worker.secret_file) and time"
+            ) from error
+        finally:
+            response.close()
 
     def close(self) -> None:
         self._transport.close()

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 import httpx
@@ -13,7 +13,7 @@ import orjson
 from rich.table import Table
 
 from connectors.feed.single_records import record_at
-from hive.errors import InputError, MachineError
+from hive.errors import InputError, MachineError, UnprovedError
 from hive.names import TableName, parse_table_name
 from metatide.cli.groups import Group
 from metatide.config import Config, Effective, configured
@@ -27,6 +27,7 @@ TIMEOUT_S = 30.0
 HEARD_S_MAX = 30.0
 LOOK_S = 0.1
 _HEARD = ("paused", "whitelist", "blacklist")
+_T = TypeVar("_T")
 
 
 def _without_patterns(
@@ -59,8 +60,7 @@ class Workers:
 
     def order(self, what: str, **body: Any) -> None:
         """Sends an order to any worker, which passes it on to a connector."""
-        answer = self._asked("POST", f"{self._urls[0]}{PATH}/{what}", json=body)
-        json_of(answer)
+        self._first(lambda url: json_of(self._asked("POST", f"{url}{PATH}/{what}", json=body)))
 
     def order_above(self, what: str, version: str, **body: Any) -> int:
         """Orders something for the whole cache, above the greatest version or epoch that any shard
@@ -85,10 +85,15 @@ class Workers:
         """Orders something for these tables, and prints what will happen. Raises InputError if one
         of them doesn't exist.
         """
-        try:
-            require_tables(self._client, self._urls[0], [*map(parse_table_name, tables)])
-        except httpx.HTTPError as error:
-            raise MachineError(f"{self._urls[0]} doesn't answer: {error}") from error
+        names = [*map(parse_table_name, tables)]
+
+        def require(url: str) -> None:
+            try:
+                require_tables(self._client, url, names)
+            except httpx.HTTPError as error:
+                raise MachineError(f"{url} doesn't answer: {error}") from error
+
+        self._first(require)
         self.order(what, tables=tables)
         then.show(tables)
 
@@ -100,8 +105,8 @@ class Workers:
         # Write ids are never cached, so asking for them has no table loaded.
         body = {"names": [*map(str, names)]}
         try:
-            answer = self._client.post(f"{self._urls[0]}/v1/write-ids", json=body)
-        except httpx.HTTPError:
+            answer = self._first(lambda url: self._client.post(f"{url}/v1/write-ids", json=body))
+        except (httpx.HTTPError, UnprovedError):
             # The order has been given; this would only have been said beside it.
             return []
         if not answer.is_success:
@@ -117,8 +122,8 @@ class Workers:
         """The orders that each shard has applied, in the order of the shards."""
         states = [
             shard
-            for url in self._urls
-            for shard in orjson.loads(json_of(self._asked("GET", f"{url}{PATH}")))
+            for answer in self._each(lambda url: self._asked("GET", f"{url}{PATH}"))
+            for shard in orjson.loads(json_of(answer))
         ]
         return sorted(states, key=lambda shard: int(shard["shard"]))
 
@@ -141,8 +146,8 @@ class Workers:
 
     def _statuses(self) -> Iterator[dict[str, Any]]:
         """The status of each shard that a worker holds."""
-        for url in self._urls:
-            yield from orjson.loads(json_of(self._asked("GET", f"{url}/v1/status")))["shards"]
+        for answer in self._each(lambda url: self._asked("GET", f"{url}/v1/status")):
+            yield from orjson.loads(json_of(answer))["shards"]
 
     def until_heard(self, heard: Callable[[dict[str, Any]], bool]) -> None:
         """Waits until every shard has applied an order."""
@@ -156,6 +161,25 @@ class Workers:
                 )
             time.sleep(LOOK_S)
         click.echo(f"all {self._count} shards obey", err=True)
+
+    def _first(self, ask: Callable[[str], _T]) -> _T:
+        """What the first worker answers that proves its answer."""
+        return next(self._each(ask))
+
+    def _each(self, ask: Callable[[str], _T]) -> Iterator[_T]:
+        """What the workers answer, one after the other. One that doesn't prove its answer is named
+        and asked no more; the last one that is left raises UnprovedError.
+        """
+        for url in [*self._urls]:
+            try:
+                answer = ask(url)
+            except UnprovedError as error:
+                if self._urls == [url]:
+                    raise
+                self._urls.remove(url)
+                click.echo(f"left out: {error}", err=True)
+            else:
+                yield answer
 
     def _asked(self, method: str, url: str, **more: Any) -> httpx.Response:
         try:

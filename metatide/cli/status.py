@@ -11,7 +11,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from hive.errors import MachineError
+from hive.errors import MachineError, UnprovedError
 from metatide.config import Config, Effective, configured
 from metatide.health import ConnectorHealth, Health, Level, combined, hear_once, judge
 from metatide.health.thresholds import thresholds, worst
@@ -135,7 +135,7 @@ def _ask(client: httpx.Client, name: str, address: str, content: bool) -> dict[s
         for shard in status["shards"] if content else ():
             answer = client.get(f"{url}/shards/{shard['shard']}", timeout=600)
             shard["content"] = orjson.loads(json_of(answer))
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, UnprovedError) as error:
         return {**unreachable, "unreachable": str(error)}
     except msgspec.DecodeError as error:
         return {**unreachable, "unreachable": f"it answers something else: {error}"}

@@ -1,55 +1,26 @@
 """Operators who have the workers' secret give orders to workers wherever these are."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 import structlog
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
 
-from hive.errors import InputError
+from hive.errors import InputError, UnprovedError
 from metatide.config import load
 from metatide.members import worker_client
 from metatide.operator_proof import OperatorProof, ProvedTransport, worker_address
 from query_api.http.access import OPEN, Tokens
-from query_api.http.admin import ORDERS, PATH, Administration
+from query_api.http.admin import PATH
 from query_api.http.forward import Forwarder
-from query_api.http.gate import Gate
-from query_api.http.proof import PROOF, PROVED, PartnerMiddleware
-from query_api.http.routes import routes_of
+from query_api.http.proof import PROOF, PROVED
 from query_api.partners import Partners, SecretFile
-from query_api.shards import Views
 from state.records.signals import PauseOrder
-from tests.metatide.client.serving import serving_app
-from tests.query_api.http.connectors import Connectors
-from tests.query_api.shards import MemoryShard, MemoryShards
+from tests.metatide.ordered_worker import worker
 from tests.support import local_http
 
-ADVERTISED = "127.1"
-"""A name that leads to this machine, and isn't known as a name of it."""
 PAUSE = f"{PATH}/pause"
-
-
-@contextmanager
-def worker(
-    secret: Path | None, tokens: Tokens = OPEN, host: str = ADVERTISED
-) -> Iterator[tuple[str, Connectors]]:
-    """The URL of a worker that takes orders, and where they go."""
-    connectors = Connectors()
-    administration = Administration(Views(MemoryShards(MemoryShard())), connectors)
-    partners = Partners(None if secret is None else SecretFile(secret))
-    app = Starlette(
-        routes=routes_of(ORDERS, administration, Gate(tokens)),
-        middleware=[Middleware(PartnerMiddleware, partners)],
-    )
-    with serving_app(app) as url:
-        url = url.replace("127.0.0.1", host)
-        partners.address = url.removeprefix("http://")
-        yield url, connectors
 
 
 def operator(folder: Path, secret: Path | None) -> httpx.Client:
@@ -79,10 +50,11 @@ def test_others_are_refused(tmp_path: Path, workers_secret: Path) -> None:
     other = tmp_path / "other"
     other.write_text("6" * 64)
     with worker(workers_secret) as (url, connectors):
-        for secret, why in ((None, "only this machine"), (other, "secret_file) is wrong")):
-            with operator(tmp_path, secret) as client:
-                answer = client.post(url + PAUSE, json={})
-            assert (answer.status_code, why in answer.json()["detail"]) == (403, True)
+        with operator(tmp_path, None) as client:
+            answer = client.post(url + PAUSE, json={})
+        assert (answer.status_code, "only this machine" in answer.json()["detail"]) == (403, True)
+        with operator(tmp_path, other) as client, pytest.raises(UnprovedError, match="status 403"):
+            client.post(url + PAUSE, json={})
     assert connectors.orders == []
 
 
@@ -120,13 +92,11 @@ def test_what_a_worker_forwards_is_no_order(workers_secret: Path) -> None:
     assert connectors.orders == []
 
 
-def test_a_worker_without_a_secret_answers_as_ever(tmp_path: Path, workers_secret: Path) -> None:
-    with (
-        worker(None, host="127.0.0.1") as (url, connectors),
-        operator(tmp_path, workers_secret) as client,
-    ):
-        assert client.post(url + PAUSE, json={}).json() == {"orders": 1}
-    assert len(connectors.orders) == 1
+def test_who_proves_nothing_is_not_believed(tmp_path: Path, workers_secret: Path) -> None:
+    with worker(None, host="127.0.0.1") as (url, _), operator(tmp_path, workers_secret) as client:
+        address = url.removeprefix("http://")
+        with pytest.raises(UnprovedError, match=rf"^{address} doesn't .* \(worker.secret_file\)"):
+            client.post(url + PAUSE, json={})
 
 
 def test_an_answer_that_was_changed_is_none(workers_secret: Path) -> None:
@@ -138,7 +108,7 @@ def test_an_answer_that_was_changed_is_none(workers_secret: Path) -> None:
     transport = ProvedTransport(httpx.MockTransport(made_up), proof)
     with (
         httpx.Client(transport=transport, auth=proof) as client,
-        pytest.raises(httpx.RemoteProtocolError, match="of an answer"),
+        pytest.raises(UnprovedError, match="of an answer"),
     ):
         client.get("http://worker:1/")
 

@@ -1,16 +1,19 @@
 """What operators see of orders; with a stack, see `tests.metatide.worker.test_shards`."""
 
 from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
 import httpx
+import orjson
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hive.errors import InputError
+from hive.errors import InputError, UnprovedError
 from hive.write_ids.lists import write_id_list
 from metatide.cli import admin, root
 from metatide.cli.admin import Outcome, Workers, _alike, _deaf
@@ -20,6 +23,7 @@ from query_api.reads import GetTables, Read
 from state.records.numbers import NATURAL_MAX
 from tests.metatide.client.serving import serving
 from tests.metatide.client.warm_shards import WriteIdDatabase, warm
+from tests.metatide.ordered_worker import worker
 from tests.query_api.shards import ORDERS
 
 SHARDS = st.lists(
@@ -127,6 +131,32 @@ def test_what_does_not_exist_is_dropped_from_the_cache_alone() -> None:
         "there is no table hive.sales.never and no table hive.sales.no in the metastore: "
         "the cache drops them, if it holds them\n"
     )
+
+
+def test_orders_pass_by_a_member_of_the_group_that_proves_nothing(
+    tmp_path: Path, workers_secret: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("METATIDE_WORKER_SECRET_FILE", str(workers_secret))
+    monkeypatch.setattr(admin, "find_topic", lambda _: SimpleNamespace(shards=1))
+
+    def run(urls: list[str], *arguments: str) -> Result:
+        monkeypatch.setattr(admin, "worker_urls", lambda *_: [*urls])
+        command = ["admin", *arguments, "--data-dir", str(tmp_path)]
+        return CliRunner().invoke(root, command)
+
+    with (
+        worker(None, host="127.0.0.1") as (stranger, swallowed),
+        worker(workers_secret) as (url, connectors),
+    ):
+        warmed = run([stranger, url], "warm", "sales.orders")
+        shown = run([stranger, url], "show")
+        refused = run([stranger], "pause")
+    assert (warmed.exit_code, swallowed.orders, len(connectors.orders)) == (0, [], 1)
+    assert (shown.exit_code, len(orjson.loads(shown.stdout))) == (0, 1)
+    for done in (warmed, shown):
+        assert done.stderr.startswith(f"left out: {stranger.removeprefix('http://')} doesn't prove")
+        assert done.stderr.count("left out") == 1
+    assert isinstance(refused.exception, UnprovedError)
 
 
 def test_several_tables_are_they(capsys: pytest.CaptureFixture[str]) -> None:
