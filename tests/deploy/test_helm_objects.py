@@ -122,17 +122,36 @@ def test_ports_are_those_of_the_containers(objects: Sequence[Object]) -> None:
             assert {port["port"] for port in rule["ports"]} <= ports[role].keys()
 
 
-def test_readers_reach_every_port_of_a_worker(objects: Sequence[Object]) -> None:
+def test_readers_reach_every_port_of_a_worker(values: Path, objects: Sequence[Object]) -> None:
     for name, workers in named(objects, "StatefulSet").items():
         [container] = workers["spec"]["template"]["spec"]["containers"]
         ports = {port["name"] for port in container["ports"]}
         service = named(objects, "Service")[name]["spec"]
         assert {port["name"] for port in service["ports"]} == ports
         for rule in named(objects, "NetworkPolicy")[name]["spec"]["ingress"]:
-            assert {port["port"] for port in rule["ports"]} == ports
+            if rule["from"] != monitoring_of(values):
+                assert {port["port"] for port in rule["ports"]} == ports
         thrift = config_of(objects)["thrift"]
         configured = {thrift[key] for key in ("port", "http_port") if key in thrift}
         assert {port["port"] for port in service["ports"]} == {8080, *configured}
+
+
+def test_who_monitors_reaches_the_port_of_metrics_alone(
+    values: Path, objects: Sequence[Object]
+) -> None:
+    for name, policy in named(objects, "NetworkPolicy").items():
+        rules = policy["spec"]["ingress"]
+        for peer in monitoring_of(values):
+            reached = [
+                each["port"] for rule in rules if peer in rule["from"] for each in rule["ports"]
+            ]
+            assert reached == ([] if name.endswith("-spark") else ["http"])
+
+
+def monitoring_of(values: Path) -> list[Any]:
+    """Whose Prometheus is let in."""
+    policy: Mapping[str, Any] = yaml.safe_load(values.read_text()).get("networkPolicy", {})
+    return [*policy.get("monitoring", [])]
 
 
 def config_of(objects: Sequence[Object]) -> dict[str, Any]:
