@@ -64,10 +64,11 @@ async def worker_application(
     background.start(watch.listen())
     parts.push_async_callback(background.close)
     reporter = Reporter(worker, watch)
+    partners = partners_of(config, worker.settings.address)
     if primary is None:
         gate = Gate(tokens_of(config), own_names(config))
-        return status_application(reporter, gate, partners_of(config, worker.settings.address))
-    settings = await asyncio.to_thread(read_settings, config, primary, worker.settings.address)
+        return status_application(reporter, gate, partners)
+    settings = await asyncio.to_thread(read_settings, config, primary, partners)
     epochs = EpochWatch(lambda: worker.topic, lambda: _live_epochs(worker))
     background.start(epochs.run())
     shards = WorkerShards(worker, scheme, epochs)

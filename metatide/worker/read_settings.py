@@ -41,10 +41,9 @@ def open_primary(config: Config) -> Primary | None:
     )
 
 
-def read_settings(config: Config, primary: Primary, address: str = "") -> Settings:
-    """The settings of reads. Raises an error if they contradict each other or the metastore.
-
-    `address` is the one by which other workers ask this one.
+def read_settings(config: Config, primary: Primary, partners: Partners | None = None) -> Settings:
+    """The settings of reads. Raises an error if they contradict each other or the metastore. What
+    isn't a worker has no partners.
     """
     _refuse_release(primary)
     reads = config.reads
@@ -62,12 +61,12 @@ def read_settings(config: Config, primary: Primary, address: str = "") -> Settin
         own_names(config),
         hooks_guard_reads=config.thrift.guards_reads,
         trusted=_trusted(config),
-        partners=partners_of(config, address),
+        partners=partners or Partners(),
     )
 
 
 def partners_of(config: Config, address: str) -> Partners:
-    """The other workers."""
+    """The other workers of the one that they ask at this address."""
     path = config.worker.secret_file
     needs_secret = needs_workers_secret(config)
     if path is None and needs_secret:

@@ -1,8 +1,10 @@
 """That every key of the configuration can be set by the chart's values, and arrives."""
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,16 @@ import yaml
 
 from hive.errors import InputError
 from metatide.config import KEYS, Effective, load
-from metatide.worker.read_settings import own_names
+from metatide.worker.read_settings import (
+    open_primary,
+    own_names,
+    partners_of,
+    read_settings,
+    tls,
+)
 from query_api.http.gate import Gate
 from tests.deploy.helm import CHART, EXAMPLES, ROOT, Object, notes, rendered
+from tests.support.logins.certificates import Authority
 
 pytestmark = pytest.mark.helm
 
@@ -24,9 +33,10 @@ JWT = {"upstream.jwt_file"}
 KERBEROS = {f"upstream.kerberos_{name}" for name in ("principal", "login", "keytab")}
 LDAP = {f"thrift.ldap_{name}" for name in ("url", "user_dn", "ca")}
 PASSWORD_CHECK = "thrift.password_check"
+PASSWORD_COMMAND = "database.password_command"
 EXCLUDED = (
     {
-        "database.password_command",
+        PASSWORD_COMMAND,
         "upstream.framed",
         "upstream.http_path",
         PASSWORD_CHECK,
@@ -99,26 +109,43 @@ def write_values(path: Path, *, without: set[str]) -> None:
     )
 
 
-def configurations(objects: Sequence[Object], folder: Path) -> Iterator[Effective]:
-    """What the processes of each role read, in `folder` in place of where files are mounted."""
+def configurations(
+    objects: Sequence[Object], folder: Path, contents: Mapping[str, str] | None = None
+) -> Mapping[str, Effective]:
+    """What the processes of each role read. Their files are in `folder` in place of where they are
+    mounted, with `contents` by the last part of their keys.
+    """
+    configured: dict[str, Effective] = {}
     [text] = (
         each["data"]["metatide.toml"]
         for each in objects
         if each["kind"] == "ConfigMap" and "metatide.toml" in each["data"]
     )
-    for name in re.findall(rf"{MOUNTED}/([\w.]+)", text):
-        (folder / name).write_text("of a file")
     file = folder / "metatide.toml"
-    file.write_text(text.replace(MOUNTED, str(folder)))
     of_the_image = dict(
         re.findall(r"(METATIDE_\w+)=(\S+)", (ROOT / "Dockerfile").read_text()),
     )
     for each in objects:
         if each["kind"] in ("Deployment", "StatefulSet"):
-            [container] = each["spec"]["template"]["spec"]["containers"]
+            spec = each["spec"]["template"]["spec"]
+            [container] = spec["containers"]
+            own = folder / container["name"]
+            own.mkdir(exist_ok=True)
+            for name in mounted_files(spec):
+                (own / name).write_text((contents or {}).get(name.split(".")[1], "of a file"))
+            file.write_text(text.replace(MOUNTED, str(own)))
             environ = {**of_the_image, **environment(container)}
             assert environ.pop("METATIDE_CONFIG") == "/etc/metatide/config/metatide.toml"
-            yield load(file=file, environ=environ)
+            configured[container["name"]] = load(file=file, environ=environ)
+    return configured
+
+
+def mounted_files(pod: Mapping[str, Any]) -> Iterator[str]:
+    """The keys of the files that a pod is given."""
+    for volume in pod["volumes"]:
+        for source in volume.get("projected", {}).get("sources", []):
+            [kind] = source
+            yield from (item["path"] for item in source[kind]["items"])
 
 
 def environment(container: Mapping[str, Any]) -> dict[str, str]:
@@ -134,7 +161,7 @@ def test_every_key_arrives(tmp_path: Path) -> None:
     configured: list[Effective] = []
     for excluded in EXCLUDED:
         write_values(values, without=excluded)
-        configured += configurations(rendered(values), tmp_path)
+        configured += configurations(rendered(values), tmp_path).values()
     assert len(configured) == 2 * len(EXCLUDED)
     set_by_some = {
         setting.key.name for each in configured for setting in each.settings if not setting.default
@@ -152,9 +179,45 @@ def test_every_key_arrives(tmp_path: Path) -> None:
                 assert setting.value == "of a file"
 
 
+# The library that logs in at metastores by Kerberos needn't be there.
+@pytest.mark.parametrize("excluded", [each for each in EXCLUDED if each >= KERBEROS])
+def test_a_role_is_given_each_file_that_it_reads(excluded: set[str], tmp_path: Path) -> None:
+    values, more = tmp_path / "values.yaml", tmp_path / "more.yaml"
+    write_values(values, without=excluded - {"database.password_file"} | {PASSWORD_COMMAND})
+    nowhere = {
+        "database": {"url": "postgresql://user@127.0.0.1:1/name"},
+        "upstream": {"url": "thrift://127.0.0.1:1"},
+    }
+    more.write_text(yaml.safe_dump({"config": nowhere, "serve": {"enabled": True}}))
+    authority = Authority(tmp_path / "authority")
+    certificate = authority.sign("server")
+    contents = {
+        "tls_ca": authority.certificate.read_text(),
+        "tls_certificate": certificate.certificate.read_text(),
+        "tls_key": certificate.key.read_text(),
+        "tokens_path": f"read {sha256(b'token').hexdigest()}\n",
+        "secret_file": "5" * 64,
+        "jwt_file": "e30.e30.e30",
+    }
+    configured = configurations(rendered(values, more), tmp_path, contents)
+    assert configured.keys() == {"connector", "worker", "serve"}
+    for role in ("worker", "serve"):
+        config = configured[role].config
+        primary = open_primary(config)
+        assert primary is not None
+        partners = partners_of(config, "worker:8080") if role == "worker" else None
+        try:
+            settings = read_settings(config, primary, partners)
+        finally:
+            asyncio.run(primary.close())
+        assert settings.partners.have_secret is (role == "worker")
+        assert settings.trusted is not None
+        assert tls(config) is not None
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_is_a_configuration(example: Path, tmp_path: Path) -> None:
-    for effective in configurations(rendered(example), tmp_path):
+    for effective in configurations(rendered(example), tmp_path).values():
         config = effective.config
         assert config.database.password == "of a file"
         assert {config.worker.port, config.connect.port, config.http.port} == {8080}
@@ -169,7 +232,7 @@ def test_readers_are_let_in_by_the_names_of_services(tmp_path: Path) -> None:
     printed = re.findall(r"https?://([\w.-]+):8080", notes(tmp_path, small, values))
     assert printed == ["tide-metatide-worker.data.svc", "tide-metatide-serve.data.svc"]
     names = [*printed, *(f"{name}.cluster.local" for name in printed), "a.example.com"]
-    for effective in configurations(rendered(small, values), tmp_path):
+    for effective in configurations(rendered(small, values), tmp_path).values():
         gate = Gate(names=own_names(effective.config))
         for name in names:
             headers = [(b"host", f"{name}:8080".encode())]

@@ -68,7 +68,7 @@ thrift-http: {{ . }}
 
 {{/* The files that a role reads, as an object: a dict of root and role. */}}
 {{- define "metatide.filesOf" -}}
-{{- $prefixes := dict "connector" (list "kafka." "database." "client.") "spark" (list "kafka." "database." "client.") "serve" (list "kafka." "database." "client." "reads.") -}}
+{{- $prefixes := dict "connector" (list "kafka." "database." "client.") "spark" (list "kafka." "database." "client.") "serve" (list "kafka." "database." "client." "reads." "upstream.") -}}
 {{- $files := dict -}}
 {{- $role := .role -}}
 {{- range $name, $source := .root.Values.files -}}
