@@ -16,6 +16,8 @@ from query_api.http.messages import header, is_json
 
 _LOCAL_NAMES: Final = frozenset(("localhost", "localhost.localdomain"))
 _HOSTS_REMEMBERED: Final = 1024
+_HOST_BYTES_MAX: Final = 261
+"""Those of a name in DNS and of a port."""
 _SHOWN_MAX: Final = 100
 _NO_HOOKS: Final = (
     "the metastore's authorization guards reads (thrift.relay_reads, thrift.relay_reads_of or "
@@ -94,7 +96,7 @@ class Gate:
         if self._tokens.are_known:
             role, name = self._holder(scope)
             return Holder(name, address) if role >= Role.READ else None
-        host = header(scope, b"host") or b""
+        host = _host(scope)
         if not self._is_own(host, _is_loopback(address)):
             shown = host[:_SHOWN_MAX].decode("ascii", "backslashreplace")
             raise ForbiddenError(
@@ -139,7 +141,7 @@ class Gate:
                     f"{why}send a token of the role admin: Authorization: Bearer …"
                 )
             return Holder(name, address)
-        host = header(scope, b"host") or b""
+        host = _host(scope)
         if not (_is_loopback(address) and _is_loopback(_name_in(host))):
             raise ForbiddenError(
                 f"{why}without tokens (reads.tokens_path) only this machine may ask, by its own "
@@ -173,6 +175,12 @@ def is_partner(scope: Scope) -> bool:
 def _address(scope: Scope) -> str:
     client = scope.get("client")
     return "" if client is None else str(client[0])
+
+
+def _host(scope: Scope) -> bytes:
+    """The `Host` header; empty if it is longer than any name, for hosts are remembered."""
+    host = header(scope, b"host") or b""
+    return host if len(host) <= _HOST_BYTES_MAX else b""
 
 
 def _name_in(host: bytes) -> str:

@@ -1,5 +1,6 @@
 """Who reads over HTTP without being meant to: pages of strangers, and those whom hooks keep out."""
 
+import tracemalloc
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -7,8 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from hive.errors import ForbiddenError
 from query_api.http import Settings
-from query_api.http.access import FileTokens
+from query_api.http.access import Access, FileTokens
 from query_api.http.gate import Gate
 from tests.metatide.client.serving import serving
 from tests.query_api.http.connection import connection, response
@@ -74,6 +76,8 @@ def test_probes_and_the_page_need_no_name(url: str, path: str) -> None:
         ("[::1", False, False),
         ("", False, False),
         ("\xff", False, False),
+        (f"{'w' * 255}:65535", False, True),
+        (f"{'w' * 256}:65535", False, False),
     ],
 )
 def test_a_server_is_asked_by_names_that_no_page_of_a_stranger_can_have(
@@ -83,6 +87,19 @@ def test_a_server_is_asked_by_names_that_no_page_of_a_stranger_can_have(
     assert gate.may_read(scope(host)) is local
     assert gate.may_read(scope(host, "10.0.0.7")) is remote
     assert gate.admission(scope(host))[1:] == (local, remote)
+
+
+@pytest.mark.parametrize("access", [Access.READERS, Access.ADMINISTRATORS])
+def test_long_hosts_do_not_fill_the_memory(access: Access) -> None:
+    gate = Gate()
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    for number in range(100):
+        with pytest.raises(ForbiddenError):
+            gate.caller(scope(f"{number}{'w' * 60_000}.example"), access)
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 1_000_000
 
 
 def test_a_post_of_the_page_is_of_json(url: str) -> None:
