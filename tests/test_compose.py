@@ -97,6 +97,20 @@ def test_secrets_are_made_once_and_git_ignores_them(tmp_path: Path) -> None:
     subprocess.run(["git", "check-ignore", "-q", COMPOSE / "secrets" / "any"], cwd=ROOT, check=True)
 
 
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o701, 0o1777])
+def test_no_secret_is_made_where_others_may_enter(mode: int, tmp_path: Path) -> None:
+    folder = tmp_path / "secrets"
+    folder.mkdir()
+    folder.chmod(mode)
+    done = subprocess.run(
+        [COMPOSE / "make-secrets", folder], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, [*folder.iterdir()]) == (1, [])
+    assert f"others may enter {folder}" in done.stderr
+    folder.chmod(0o744)
+    subprocess.run([COMPOSE / "make-secrets", folder], check=True)
+
+
 def test_no_secret_is_written_down() -> None:
     for path in filter(Path.is_file, COMPOSE.rglob("*")):
         pattern = r"(?i)(?<!\{)\b(\w*password\w*)(?:: |=)(\S+)"
