@@ -1,11 +1,13 @@
 """That the compose file is sound and names what the project has. `tests/containers` runs it."""
 
+import os
 import re
 import subprocess
 import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -22,6 +24,7 @@ COMPOSE = ROOT / "compose"
 FILE = COMPOSE / "compose.yaml"
 SERVICES: Mapping[str, Any] = yaml.safe_load(FILE.read_text())["services"]
 OURS = [name for name, service in SERVICES.items() if "METATIDE_IMAGE" in service.get("image", "")]
+NOBODY = 65534
 PORT = re.compile(r"127\.0\.0\.1:\$\{[A-Z0-9_]+_PORT:-(\d+)\}:(\d+)")
 """A port of this machine, which a variable may change, and the container's."""
 
@@ -109,6 +112,19 @@ def test_no_secret_is_made_where_others_may_enter(mode: int, tmp_path: Path) -> 
     assert f"others may enter {folder}" in done.stderr
     folder.chmod(0o744)
     subprocess.run([COMPOSE / "make-secrets", folder], check=True)
+
+
+def test_another_user_than_root_makes_secrets_again() -> None:
+    script = (COMPOSE / "make-secrets").read_text()
+    # Folders of one test are root's, and so may be the checkout.
+    with TemporaryDirectory() as folder:
+        user = NOBODY if os.geteuid() == 0 else None
+        if user is not None:
+            os.chown(folder, user, user)
+        for _ in range(2):
+            subprocess.run(
+                ["sh", "-s", folder], input=script, text=True, cwd=folder, user=user, check=True
+            )
 
 
 def test_no_secret_is_written_down() -> None:
