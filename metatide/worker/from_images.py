@@ -4,12 +4,13 @@ import asyncio
 import shutil
 import time
 from pathlib import Path
+from threading import Event
 from weakref import WeakSet
 
 import structlog
 from prometheus_client import CollectorRegistry
 
-from hive.errors import MetatideError
+from hive.errors import MetatideError, StoppedError
 from processors.lost_records import has_records_of
 from processors.worker.metrics import ImageMetrics
 from processors.worker.waiters import Waiters
@@ -79,6 +80,7 @@ class ImagedShards:
         self._images = images
         self._folder = folder
         self._budget = budget
+        self._stop = Event()
         self.registry = CollectorRegistry()
         self.metrics = ImageMetrics(self.registry)
         for number in range(topic.shards):
@@ -109,6 +111,8 @@ class ImagedShards:
         return None if shard is None else shard.snapshot()
 
     def close(self) -> None:
+        """Closes the images, and gives up one that is being fetched."""
+        self._stop.set()
         for shard in self.shards.values():
             shard.close()
         self.shards.clear()
@@ -128,6 +132,8 @@ class ImagedShards:
                     return None
                 try:
                     return self._opened(number, manifest)
+                except StoppedError:
+                    return None
                 except (OSError, MetatideError) as error:
                     log.warning("can't open an image", shard=number, why=str(error))
         except (OSError, MetatideError) as error:
@@ -142,7 +148,7 @@ class ImagedShards:
     def _opened(self, number: int, manifest: Manifest) -> ReadOnlyStore:
         path = self._folder / str(number) / manifest.name.removesuffix(".json")
         shutil.rmtree(path, ignore_errors=True)
-        self._images.restore(manifest, path)
+        self._images.restore(manifest, path, stop=self._stop)
         store = ReadOnlyStore(path, manifest.identity, families=SHARD_FAMILIES, budget=self._budget)
         self.metrics.made_s.labels(number).set(manifest.made_s)
         return store

@@ -8,15 +8,18 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import httpx
+import pytest
 import sqlalchemy as sa
 
+from hive.errors import StoppedError
 from metatide.demo.store import Store as Database
 from metatide.stack.machine import LOOPBACK, free_port
 from metatide.worker.from_images import ImagedShards
 from processors.replay.replay import replay
-from state.image import Images
+from state.image import Images, Manifest
 from state.records import AnyRecord, Change
 from state.records.actions import PutDatabase
 from state.shard_reader import ShardReader
@@ -132,6 +135,29 @@ async def test_storage_that_does_not_answer_leaves_the_image_before(
     await imaged.refresh()
     assert imaged.shards[0].position.offset == 100
     imaged.close()
+
+
+async def test_an_image_that_is_being_fetched_is_given_up_at_the_end(
+    kafka_broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imaging, fetching, fetched = Imaging(kafka_broker, tmp_path), Event(), list[Path]()
+    imaging.image(100)
+    imaging.image(200)
+
+    def restore(_: Images, __: Manifest, path: Path, *, stop: Event | None = None) -> None:
+        fetched.append(path)
+        fetching.set()
+        assert stop is not None
+        assert stop.wait(PATIENCE_S)
+        raise StoppedError("the image isn't fetched any further")
+
+    monkeypatch.setattr(Images, "restore", restore)
+    imaged = ImagedShards(imaging.topic, imaging.images, tmp_path / "served", BUDGET)
+    refreshing = asyncio.create_task(imaged.refresh())
+    assert await asyncio.to_thread(fetching.wait, PATIENCE_S)
+    imaged.close()
+    await refreshing
+    assert (len(fetched), imaged.shards) == (1, {})
 
 
 def test_no_request_is_dropped_while_it_moves_on(
