@@ -12,7 +12,7 @@ from hive.errors import InputError, MachineError, UnprovedError
 from hive.names import TableName, default_catalog
 from metatide.config import Config
 from metatide.operator_proof import OperatorProof, ProvedTransport, holders_of, worker_address
-from metatide.stack.kept_secret import workers_secret
+from metatide.stack.running import workers_secret
 from metatide.worker.certificates import trusted
 from query_api.http.forward import Forwarder
 from query_api.partners import Partners

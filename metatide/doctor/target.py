@@ -10,9 +10,8 @@ from metatide.config.thrift import Thrift
 from metatide.config.upstream import Upstream
 from metatide.health import Thresholds
 from metatide.health.thresholds import thresholds
-from metatide.stack.kept_secret import workers_secret
 from metatide.stack.metastore import own_classes
-from metatide.stack.running import completed, runs_metastore
+from metatide.stack.running import completed, runs_metastore, workers_secret
 
 
 @dataclass(frozen=True)

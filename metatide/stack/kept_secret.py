@@ -4,20 +4,11 @@ import secrets
 from pathlib import Path
 from typing import Final
 
-from metatide.config import Config
 from state.folders import make_folder
 
 SECRET_BYTES: Final = 32
 WORKERS_SECRET: Final = "workers-secret"
 """The file in the data folder by which the workers of a stack know each other."""
-
-
-def workers_secret(config: Config) -> Path | None:
-    """The file by which workers know each other; if none is configured, that of the stack on the
-    data folder, if there is one.
-    """
-    own = config.data_dir / WORKERS_SECRET
-    return config.worker.secret_file or (own if own.exists() else None)
 
 
 def keep_secret(path: Path) -> str:

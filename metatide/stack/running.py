@@ -13,6 +13,7 @@ from metatide.config.schema import Database
 from metatide.config.upstream import Upstream
 from metatide.config.values import DatabaseUrl, Secret, Servers, ThriftUrls
 from metatide.stack.kdc import Kdc
+from metatide.stack.kept_secret import WORKERS_SECRET
 from metatide.stack.realm import Realm
 from metatide.stack.state import StackState, StateFile
 
@@ -72,6 +73,14 @@ def upstream_of(config: Config) -> Upstream:
     is_secured = _own_address(stack, Kdc.name) is not None and runs_metastore(config)
     logins = Realm(config.data_dir).upstream_settings() if is_secured else {}
     return msgspec.structs.replace(upstream, url=ThriftUrls(address), **logins)
+
+
+def workers_secret(config: Config) -> Path | None:
+    """The configured file by which workers know each other, or that of a running stack."""
+    if config.worker.secret_file is not None or _stack_of(config) is None:
+        return config.worker.secret_file
+    own = config.data_dir / WORKERS_SECRET
+    return own if own.exists() else None
 
 
 def runs_metastore(config: Config) -> bool:

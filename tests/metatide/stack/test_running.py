@@ -7,7 +7,8 @@ import pytest
 
 from hive.errors import InputError
 from metatide.config import Config, load
-from metatide.stack.running import completed, database_url, kafka_of
+from metatide.stack.kept_secret import WORKERS_SECRET
+from metatide.stack.running import completed, database_url, kafka_of, workers_secret
 from metatide.stack.state import StackState, StateFile
 from tests.metatide.stack_folders import write_running_stack
 
@@ -36,6 +37,17 @@ def test_what_the_stack_runs_is_found(tmp_path: Path) -> None:
     assert config.upstream.url == "thrift://127.0.0.1:9083"
     url = "postgresql://metatide:p%40ss%2Fword@127.0.0.1:5432/metastore"
     assert database_url(config) == url
+
+
+def test_the_secret_of_a_stack_is_for_its_own_workers_while_it_runs(tmp_path: Path) -> None:
+    own = tmp_path / WORKERS_SECRET
+    own.write_text("5" * 64)
+    assert workers_secret(configuration(tmp_path)) is None
+    write_running_stack(tmp_path)
+    assert workers_secret(configuration(tmp_path)) == own
+    assert workers_secret(configuration(tmp_path, KAFKA_BOOTSTRAP_SERVERS="other:9092")) is None
+    named = configuration(tmp_path, WORKER_SECRET_FILE="/run/secrets/workers")
+    assert workers_secret(named) == Path("/run/secrets/workers")
 
 
 def test_what_was_given_to_the_stack_is_found(tmp_path: Path) -> None:
