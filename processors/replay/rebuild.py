@@ -2,12 +2,14 @@
 
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing.queues import Queue
 from pathlib import Path
 from queue import Empty
 from typing import Final, NamedTuple
+
+import structlog
 
 from processors.directory import WorkerDirectory
 from processors.freed_memory import limit_freed_memory
@@ -18,6 +20,8 @@ from state.topic import Topic
 _POLL_S: Final = 0.1
 
 Report = Callable[[Progress], None]
+
+log = structlog.get_logger(__name__)
 
 
 class Rebuilt(NamedTuple):
@@ -60,7 +64,7 @@ def _in_processes(
     context = multiprocessing.get_context("spawn")
     reports: Queue[Progress] = context.Queue()
     with ProcessPoolExecutor(processes, context, _set_up, (path, memory_bytes, reports)) as pool:
-        futures = [pool.submit(_work, topic, shard) for shard in shards]
+        futures = {pool.submit(_work, topic, shard): shard for shard in shards}
         try:
             _watch(futures, reports, report)
         except BaseException:
@@ -69,17 +73,34 @@ def _in_processes(
         return [future.result() for future in futures]
 
 
-def _watch(futures: list[Future[Rebuilt]], reports: "Queue[Progress]", report: Report) -> None:
+def _watch(
+    futures: Mapping[Future[Rebuilt], int], reports: "Queue[Progress]", report: Report
+) -> None:
+    """Passes on reports until all shards are done. After the first failure no other begins."""
+    failed: Future[Rebuilt] | None = None
     while True:
         done = all(future.done() for future in futures)
+        if failed is None:
+            failed = next(filter(_has_failed, futures), None)
+            if failed is not None:
+                log.error(
+                    "a shard wasn't rebuilt; those that have begun are completed",
+                    shard=futures[failed],
+                    error=str(failed.exception()),
+                )
+                for future in futures:
+                    future.cancel()
         try:
-            while True:
-                report(reports.get(timeout=0 if done else _POLL_S))
+            report(reports.get(timeout=0 if done else _POLL_S))
         except Empty:
-            pass
-        if done or any(future.done() and future.exception() for future in futures):
-            wait(futures)
-            return
+            if done:
+                break
+    if failed is not None:
+        failed.result()
+
+
+def _has_failed(future: Future[Rebuilt]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is not None
 
 
 class _Process(NamedTuple):
@@ -96,6 +117,8 @@ _process: _Process | None = None
 def _set_up(path: Path, memory_bytes: int, reports: "Queue[Progress]") -> None:
     global _process
     limit_freed_memory()
+    # A process that ends would wait until somebody reads its last reports.
+    reports.cancel_join_thread()
     _process = _Process(WorkerDirectory(path), MemoryBudget(memory_bytes), reports)
 
 

@@ -1,15 +1,21 @@
 """`metatide rebuild`, and the directory that it works in."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from hive.errors import MachineError
 from metatide.cli import root
 from metatide.cli.digest import _digests
 from processors.directory import WorkerDirectory
+from processors.replay import rebuild as module
+from processors.replay.rebuild import Rebuilt, rebuild_shards
+from processors.replay.replay import Progress
 from state.records import AnyRecord
+from state.store import StorePosition
 from state.topic import Topic
 from tests.support.kafka.topics import delete_before, log_records, new_topic, write
 
@@ -85,3 +91,32 @@ def test_the_directory_of_a_running_worker_is_refused(topic: Topic, tmp_path: Pa
         result = rebuild(topic, tmp_path)
     assert "works in" in str(result.exception)
     assert rebuild(topic, tmp_path, "--shard", "0").exit_code == 0
+
+
+def fail_or_report(_: Topic, shard: int) -> Rebuilt:
+    """The work of a process: one shard fails, one has more to report than a pipe holds."""
+    assert module._process is not None
+    if shard == 0:
+        raise MachineError("shard 0 is damaged")
+    module._process.directory.new(shard).mkdir(parents=True)
+    # By now the failure is known.
+    time.sleep(1.0)
+    for done in range(5_000):
+        module._process.reports.put(Progress(shard, 0, done, 5_000))
+    return Rebuilt(shard, StorePosition())
+
+
+@pytest.mark.timeout(60)
+def test_a_shard_that_fails_leaves_those_that_have_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr(module, "_work", fail_or_report)
+    nowhere, shards, reports = Topic("127.0.0.1:1", "events", 9, {}, "id"), range(9), list[int]()
+    with pytest.raises(MachineError, match="shard 0 is damaged"):
+        rebuild_shards(
+            nowhere, shards, tmp_path, 64 << 20, lambda report: reports.append(report.done)
+        )
+    assert reports[-1] == 4_999
+    begun = {path.name for path in tmp_path.rglob("*") if path.name.startswith("8")}
+    assert not begun, "the last shard is left out"
