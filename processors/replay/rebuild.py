@@ -1,7 +1,6 @@
 """Rebuilds stores from the topic, several at a time, while their worker is stopped."""
 
 import multiprocessing
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing.queues import Queue
@@ -13,10 +12,13 @@ import structlog
 
 from processors.directory import WorkerDirectory
 from processors.freed_memory import limit_freed_memory
+from processors.replay.cores import usable_cores
 from processors.replay.replay import Progress, rebuild
 from state.store import MemoryBudget, StorePosition
 from state.topic import Topic
 
+PROCESS_BYTES_MIN: Final = 16 << 20
+"""The least share of the memory for which a process is started."""
 _POLL_S: Final = 0.1
 
 Report = Callable[[Progress], None]
@@ -34,11 +36,12 @@ class Rebuilt(NamedTuple):
 def rebuild_shards(
     topic: Topic, shards: Sequence[int], path: Path, memory_bytes: int, report: Report
 ) -> list[Rebuilt]:
-    """Rebuilds these shards in the directory of a worker, with one process per core."""
+    """Rebuilds these shards in the directory of a worker, with one process per core as far as
+    there is memory for them."""
     directory = WorkerDirectory(path)
     with directory.owned():
-        processes = min(len(shards), os.cpu_count() or 1)
-        if processes == 1:
+        processes = min(len(shards), usable_cores(), memory_bytes // PROCESS_BYTES_MIN)
+        if processes <= 1:
             budget = MemoryBudget(memory_bytes)
             return [_rebuild(topic, shard, directory, budget, report) for shard in shards]
         return _in_processes(topic, shards, path, memory_bytes // processes, report, processes)

@@ -12,7 +12,7 @@ from metatide.cli import root
 from metatide.cli.digest import _digests
 from processors.directory import WorkerDirectory
 from processors.replay import rebuild as module
-from processors.replay.rebuild import Rebuilt, rebuild_shards
+from processors.replay.rebuild import PROCESS_BYTES_MIN, Rebuilt, rebuild_shards
 from processors.replay.replay import Progress
 from state.records import AnyRecord
 from state.store import StorePosition
@@ -110,7 +110,7 @@ def fail_or_report(_: Topic, shard: int) -> Rebuilt:
 def test_a_shard_that_fails_leaves_those_that_have_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr(module, "usable_cores", lambda: 2)
     monkeypatch.setattr(module, "_work", fail_or_report)
     nowhere, shards, reports = Topic("127.0.0.1:1", "events", 9, {}, "id"), range(9), list[int]()
     with pytest.raises(MachineError, match="shard 0 is damaged"):
@@ -120,3 +120,12 @@ def test_a_shard_that_fails_leaves_those_that_have_begun(
     assert reports[-1] == 4_999
     begun = {path.name for path in tmp_path.rglob("*") if path.name.startswith("8")}
     assert not begun, "the last shard is left out"
+
+
+def test_processes_share_the_memory(
+    topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many cores there are."""
+    monkeypatch.setattr(module, "usable_cores", lambda: 192)
+    rebuilt = rebuild_shards(topic, range(SHARDS), tmp_path, PROCESS_BYTES_MIN, lambda _: None)
+    assert [shard.shard for shard in rebuilt] == [*range(SHARDS)]
