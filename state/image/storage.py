@@ -54,11 +54,18 @@ class Storage:
         except Exception as error:
             raise ImageError(f"images can't be stored at {masked(f'{url}: {error}')}") from error
 
+    @property
+    def _current(self) -> Any:
+        """The library without the listings that it remembers: others change what is there."""
+        # Not each library heeds the options `refresh` and `use_listings_cache`, or takes them.
+        self._fs.invalidate_cache()
+        return self._fs
+
     @_os_errors()
     def paths(self, folder: str) -> list[str]:
         """The files in a folder; none if it isn't there."""
         try:
-            paths: list[str] = self._fs.ls(folder, detail=False, refresh=True)
+            paths: list[str] = self._current.ls(folder, detail=False)
         except FileNotFoundError:
             return []
         return paths
@@ -104,5 +111,5 @@ class Storage:
 
     @_os_errors()
     def age_s(self, path: str) -> float:
-        modified: Any = self._fs.modified(path)
+        modified: Any = self._current.modified(path)
         return time.time() - float(modified.timestamp())

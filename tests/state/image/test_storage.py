@@ -1,9 +1,13 @@
 """The storage of images, whose faults are all of one kind."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from hive.errors import ImageError
 from state.image.storage import Storage
@@ -44,3 +48,43 @@ def test_an_error_of_the_system_is_left_as_it_is(tmp_path: Path) -> None:
 def test_a_place_that_no_library_opens_is_refused() -> None:
     with pytest.raises(ImageError, match="can't be stored at nowhere://x"):
         Storage("nowhere://x")
+
+
+class RememberingStorage(MemoryFileSystem):  # type: ignore[misc]
+    """Answers as it did before whatever `ls` is told, as adlfs does from its listings."""
+
+    protocol = "remembering"
+
+    def ls(self, path: str, detail: bool = True, **_: Any) -> Any:
+        return self._remembered(("ls", path, detail), super().ls, path, detail)
+
+    def modified(self, path: str) -> Any:
+        return self._remembered(("modified", path), super().modified, path)
+
+    def _remembered(self, key: tuple[Any, ...], ask: Callable[..., Any], *arguments: Any) -> Any:
+        if key not in self.dircache:
+            self.dircache[key] = ask(*arguments)
+        return self.dircache[key]
+
+    def invalidate_cache(self, path: str | None = None) -> None:
+        self.dircache.clear()
+
+
+@pytest.fixture
+def remembering() -> Iterator[Storage]:
+    fsspec.register_implementation("remembering", RememberingStorage, clobber=True)
+    yield Storage("remembering://images")
+    RememberingStorage.store.clear()
+
+
+def test_what_others_have_written_is_seen(remembering: Storage) -> None:
+    """By way of other processes, of which the library here learns nothing."""
+    first, second = (f"{remembering.root}/{name}" for name in "ab")
+    others = MemoryFileSystem()
+    others.pipe_file(first, b"")
+    assert remembering.paths(remembering.root) == [first]
+    assert remembering.age_s(first) < 1e9
+    others.pipe_file(second, b"")
+    others.store[first].modified = datetime.fromtimestamp(0, UTC)
+    assert sorted(remembering.paths(remembering.root)) == [first, second]
+    assert remembering.age_s(first) > 1e9
