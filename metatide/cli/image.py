@@ -110,9 +110,12 @@ def restore(effective: Effective, shard: int | None) -> None:
 def prune(effective: Effective, shard: int | None, keep: int | None) -> None:
     """Delete old images of this topic's shards, and files that no image needs."""
     topic, images, _ = _open(effective.config)
-    for number in _shards(topic, shard):
-        gone = images.prune(shard_identity(topic, number), keep or effective.config.images.keep)
-        click.echo(orjson.dumps({"shard": number, "files_deleted": gone}))
+    keep = keep or effective.config.images.keep
+    with TopicReader(topic) as reader:
+        for number in _shards(topic, shard):
+            fits = partial(has_records_of, reader, number)
+            gone = images.prune(shard_identity(topic, number), keep, fits=fits)
+            click.echo(orjson.dumps({"shard": number, "files_deleted": gone}))
 
 
 @command.command()

@@ -135,5 +135,7 @@ def _fold(topic: Topic, place: Place, keep: int, rows: Iterable[Any]) -> Iterato
         applier.commit()
         if kept.store.position.offset > kept.imaged:
             built = publish(topic, kept.images, kept.store, kept.scratch, digested=False)
-            kept.images.prune(kept.store.identity, keep)
+            with TopicReader(topic) as reader:
+                fits = partial(has_records_of, reader, shard)
+                kept.images.prune(kept.store.identity, keep, fits=fits)
             yield built

@@ -3,7 +3,9 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -20,6 +22,7 @@ from hive.errors import (
 from processors.consumer.group import Group, Membership
 from processors.directory import WorkerDirectory
 from processors.live_record import LiveRecord
+from processors.lost_records import has_records_of
 from processors.replay.bulk_replay import Bulk
 from processors.worker.limits import CHECK_EVERY_S, Allowed, Limits
 from processors.worker.metrics import Metrics
@@ -323,13 +326,12 @@ class Worker:
         """Makes an image of a shard; None if the shard was lost meanwhile."""
         parts, keep = self._parts, self.settings.images_keep
         assert parts is not None
-        assert parts.images is not None
         manifest = await shard.make_image()
-        await asyncio.to_thread(parts.images.prune, shard_identity(parts.topic, number), keep)
         if manifest is not None and self.shards.get(number) is shard:
             self.metrics.images.made_s.labels(number).set(manifest.made_s)
             event_id = manifest.position.applied
             log.info("an image was made", shard=number, event_id=event_id, image=manifest.name)
+        await parts.bulk.restore(partial(_prune, parts, number, keep), Event())
         return manifest
 
     async def _watch_arrival(self) -> None:
@@ -368,3 +370,10 @@ class Worker:
                         await shard.refollow()
                     else:
                         shard.unfollow()
+
+
+def _prune(parts: WorkerParts, shard: int, keep: int) -> None:
+    """Deletes old images of a shard, in a thread that `Bulk` has started."""
+    assert parts.images is not None
+    fits = partial(has_records_of, parts.bulk.reader(), shard)
+    parts.images.prune(shard_identity(parts.topic, shard), keep, fits=fits)

@@ -143,8 +143,9 @@ class Images:
             return manifest
         return None
 
-    def prune(self, identity: Identity, keep: int) -> int:
-        """Deletes all but the newest images of a shard; returns how many files went.
+    def prune(self, identity: Identity, keep: int, *, fits: Fits = lambda _: True) -> int:
+        """Deletes the images of a shard before the newest ones that fit its topic; returns how many
+        files went.
 
         Others may make and prune images of the shard meanwhile. So only images of one listing go,
         and only files that were there before that of the images which stay. Images of other formats
@@ -152,8 +153,12 @@ class Images:
         in what was deleted.
         """
         assert keep >= 1
-        for path, _ in self._own(identity)[keep:]:
-            self._storage.remove(path)
+        kept = 0
+        for path, manifest in self._own(identity):
+            if kept == keep:
+                self._storage.remove(path)
+            elif fits(manifest.position):
+                kept += 1
         paths = self._storage.paths(self._folder(identity, "files"))
         needed = set[str]()
         for _, manifest in self._listed(identity):

@@ -119,6 +119,24 @@ def test_one_that_does_not_fit_its_topic_is_left_out(
     assert [*images.fitting(IDENTITY, fits)] == [older]
 
 
+def test_images_that_do_not_fit_the_topic_push_none_out(
+    images: Images, store: Store, tmp_path: Path
+) -> None:
+    """They are furthest in a topic that has lost its end, until it has grown beyond them."""
+    for last in (600, 700, 800, 900):
+        images.create(store, tmp_path / "scratch")
+        fold(store, last - 99, last)
+    images.create(store, tmp_path / "scratch")
+
+    def pruned(keep: int, lost: set[int]) -> list[int]:
+        images.prune(IDENTITY, keep, fits=lambda position: position.offset not in lost)
+        return [manifest.position.offset for manifest in images.of(IDENTITY)]
+
+    assert pruned(2, {900, 800, 700, 600, 500}) == [900, 800, 700, 600, 500]
+    assert pruned(2, {900, 800}) == [900, 800, 700, 600]
+    assert pruned(1, {800}) == [900]
+
+
 def test_files_that_are_there_are_not_sent_again(
     images: Images, store: Store, tmp_path: Path
 ) -> None:
