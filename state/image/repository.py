@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from threading import Event
@@ -160,13 +160,19 @@ class Images:
             elif fits(manifest.position):
                 kept += 1
         paths = self._storage.paths(self._folder(identity, "files"))
+        old = [path for path in self._unneeded(identity, paths) if self._is_old(path)]
+        # Ages take a request each: an image that came meanwhile may need one of these files.
+        gone = self._unneeded(identity, old) if old else ()
+        return sum(self._storage.remove(path) for path in gone if self._is_old(path))
+
+    def _unneeded(self, identity: Identity, paths: Sequence[str]) -> list[str]:
+        """Those of these files that no image needs; none while that can't be known."""
         needed = set[str]()
         for _, manifest in self._listed(identity):
             if manifest is None:
-                return 0
+                return []
             needed |= {file.hash for file in manifest.files}
-        unneeded = [path for path in paths if path.rpartition("/")[2] not in needed]
-        return sum(self._storage.remove(path) for path in unneeded if self._is_old(path))
+        return [path for path in paths if path.rpartition("/")[2] not in needed]
 
     def _send(self, scratch: Path, manifest: Manifest) -> None:
         self._storage.make_folder(self._folder(manifest.identity, "files"))

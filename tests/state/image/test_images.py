@@ -377,6 +377,24 @@ def test_an_image_that_is_made_while_others_prune_keeps_its_files(
     assert images.restore_newest(IDENTITY, tmp_path / "restored") is not None
 
 
+def test_an_image_that_comes_while_ages_are_asked_for_keeps_its_files(
+    images: Images, others: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its maker has found the files there, in use by an image that is gone by now."""
+    manifest = images.create(store, tmp_path / "scratch")
+    [path] = [path for path in files(images) if "/manifests/" in path]
+    data = images._storage.read(path)
+    images._storage.remove(path)
+
+    def age_s(storage: Storage, file: str) -> float:
+        storage.write(path, data)
+        return 1e9
+
+    monkeypatch.setattr(Storage, "age_s", age_s)
+    assert others.prune(IDENTITY, 1) == 0
+    images.restore(manifest, tmp_path / "restored")
+
+
 @pytest.mark.parametrize("step", ["cat_file", "rm_file", "modified"])
 def test_two_may_prune_at_once(
     images: Images,
