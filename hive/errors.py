@@ -178,6 +178,10 @@ class OtherTopicError(InputError):
     """The topic isn't the configured one: its number of partitions differs."""
 
 
+class TrimmedTopicError(InputError):
+    """The topic lacks records without which a shard can't be built from it alone."""
+
+
 class NoSuchObjectError(InputError):
     """The metastore has no such object: an answer, not a failure."""
 

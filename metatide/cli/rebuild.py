@@ -9,7 +9,7 @@ import orjson
 from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from hive.errors import InputError
+from hive.errors import InputError, TrimmedTopicError
 from metatide.config import Config, Effective, configured
 from metatide.process.consoles import PlainConsole
 from metatide.process.data_folder import open_data_folder
@@ -63,7 +63,7 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
 def _refuse_trimmed(topic: Topic, trimmed: list[int]) -> None:
     """Nothing but images tells what was deleted; a worse one would take their place."""
     if trimmed:
-        raise InputError(
+        raise TrimmedTopicError(
             f"the topic {topic.name} has lost the start of shard {', '.join(map(str, trimmed))}, "
             "because it was trimmed: begin from images (`metatide image restore`, or `metatide "
             "image once` on Spark). If there is none, delete the store and start the worker: it "

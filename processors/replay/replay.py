@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from hive.errors import RecordFormatError, UnreadableRecordError
+from hive.errors import RecordFormatError, TrimmedTopicError, UnreadableRecordError
 from processors.applier import Applier
 from processors.replay.skips import Skips
 from state.store import MemoryBudget, Store, StorePosition
@@ -39,13 +39,14 @@ def replay(
     report: Callable[[Progress], None] | None = None,
     skips: Skips | None = None,
     time_s_max: float = inf,
+    whole: bool = False,
 ) -> StorePosition:
     """Folds the records after the store's position, up to `end` or to the present end of the topic.
 
     Signals are dropped: they have been answered, or whoever still misses the load asks again.
     Returns early when `stop` is set or after `time_s_max`, and keeps what was folded until then.
     Raises at a record that can't be read unless an order skips it, and keeps what was folded
-    before it.
+    before it. If `whole`, it also raises where the topic lacks records, as after a trim.
     """
     shard = store.identity.shard
     skips = skips or Skips()
@@ -54,7 +55,7 @@ def replay(
         end = reader.bounds(shard).end
     while True:
         try:
-            return _replay(store, reader, end, stop, report, skips, due_s)
+            return _replay(store, reader, end, stop, report, skips, due_s, whole)
         except UnreadableRecordError as error:
             if not skips.search(reader, shard, error.offset, stop):
                 if stop is not None and stop.is_set():
@@ -70,6 +71,7 @@ def _replay(
     report: Callable[[Progress], None] | None,
     skips: Skips,
     due_s: float,
+    whole: bool,
 ) -> StorePosition:
     shard = store.identity.shard
     applier = Applier(store)
@@ -80,6 +82,8 @@ def _replay(
             break
         for record in batch:
             if record.offset > applier.next_offset:
+                if whole:
+                    raise _lost(shard, applier.next_offset)
                 applier.commit()
                 applier.skip_to(record.offset)
             try:
@@ -96,7 +100,18 @@ def _replay(
             flushed = time.monotonic()
         if batch and time.monotonic() >= due_s:
             break
+    else:
+        if whole and applier.next_offset < end:
+            raise _lost(shard, applier.next_offset)
     return store.position
+
+
+def _lost(shard: int, offset: int) -> TrimmedTopicError:
+    return TrimmedTopicError(
+        f"the topic lacks the records of shard {shard} from offset {offset} on, because it was "
+        "trimmed meanwhile: begin from images (`metatide image restore`, or `metatide image once` "
+        "on Spark)"
+    )
 
 
 def _pass_over(
@@ -118,8 +133,8 @@ def rebuild(
     *,
     report: Callable[[Progress], None] | None = None,
 ) -> StorePosition:
-    """Builds the store of a shard from the topic alone; the path must not exist."""
+    """Builds the store of a shard from the whole topic; the path must not exist."""
     assert not path.exists(), f"{path} is there already"
     store = Store(path, shard_identity(topic, shard), families=SHARD_FAMILIES, budget=budget)
     with store, TopicReader(topic) as reader:
-        return replay(store, reader, report=report)
+        return replay(store, reader, report=report, whole=True)

@@ -56,7 +56,7 @@ def _build(topic: Topic, place: Place, task: tuple[int, int]) -> Built:
         path = folder / "store"
         store = Store(path, shard_identity(topic, shard), families=SHARD_FAMILIES, budget=budget)
         with store, telling(store), TopicReader(topic) as reader:
-            replay(store, reader, end=end)
+            replay(store, reader, end=end, whole=True)
             return publish(topic, Images(place.url, budget), store, folder / "image")
 
 

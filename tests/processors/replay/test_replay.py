@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from hive.errors import TopicError
+from hive.errors import TopicError, TrimmedTopicError
 from processors.lost_records import record_mark
 from processors.replay.replay import Progress, rebuild, replay
 from state import digest
@@ -16,6 +16,7 @@ from state.shard_reader import ShardReader
 from state.store import MemoryBudget, MemoryStore, Store, StorePosition
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicClient, TopicReader
+from state.topic.reader import StoredRecord
 from tests.support.folding import folded_into
 from tests.support.kafka.topics import delete_before, log_records, new_topic, write
 
@@ -117,6 +118,24 @@ def test_what_the_topic_lost_is_doubted(
             and state.loads.cold(shard.head.applied, shard.head.floor) is Cold.DOUBT
         }
         assert doubted & names
+
+
+@pytest.mark.parametrize("first", [5, -1], ids=["start", "everything"])
+def test_a_trim_ends_a_rebuild(
+    kafka_broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int
+) -> None:
+    """It comes between the look at the topic's bounds and the first read."""
+    topic = new_topic(kafka_broker, 1)
+    write(topic, {0: [Change(0, event, event + 1) for event in range(10)]})
+    read = TopicReader.read
+
+    def trimmed(reader: TopicReader, *place: int) -> Iterator[list[StoredRecord]]:
+        delete_before(topic, 0, first)
+        return read(reader, *place)
+
+    monkeypatch.setattr(TopicReader, "read", trimmed)
+    with pytest.raises(TrimmedTopicError, match="shard 0 from offset 0 on"):
+        rebuild(topic, 0, tmp_path / "new", BUDGET)
 
 
 def test_a_store_ahead_of_the_topic_is_refused(topic: Topic, store: Store) -> None:
