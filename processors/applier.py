@@ -75,6 +75,13 @@ class Applier:
         """Skips to this offset: the topic has no record before it any more."""
         assert not self._pending, "a batch spans offsets that the topic lacks"
         assert offset >= self._next
+        if offset == self._next:
+            return
+        try:
+            (self._fold or self._begin()).lose()
+        except BaseException:
+            self._reset()
+            raise
         self._next = offset
 
     # Overridden in `worker/traced_applier.py`.

@@ -62,14 +62,19 @@ def reset(work: WorkingSet, epoch: int, at: int, mark: int = 0) -> None:
 
 
 def skip(work: WorkingSet) -> None:
-    """Passes over a record that can't be read.
+    """Passes over a record that can't be read: the shard doesn't serve until an operator has
+    decided so again, for the record may have been a pause."""
+    lose(work)
+    work.head.paused = True
 
-    It may have been anything. An event shows as a gap in the intervals. But it may also have been
-    a table's old name, a part of a load, or an order; so nothing known is kept, and the shard
-    doesn't serve until an operator has decided so again.
+
+def lose(work: WorkingSet) -> None:
+    """Notes that records are missing before the next one.
+
+    They may have been anything. Events show as a gap in the intervals. But there may also have been
+    a table's old name, a part of a load, or an order; so nothing known is kept.
     """
     _forget_all(work)
-    work.head.paused = True
     work.head.renames_floor = work.head.applied
 
 

@@ -67,6 +67,10 @@ class Fold:
         """Passes over a record that can't be read."""
         doubts.skip(self._work)
 
+    def lose(self) -> None:
+        """Notes that the topic lacks records before the next one."""
+        doubts.lose(self._work)
+
     def flush(self) -> list[Signal]:
         """Writes all decoded states into the transaction; returns the signals since the last
         flush."""

@@ -64,7 +64,7 @@ class Follower:
                 .options(**source_options(self._topic))
                 .option("startingOffsets", self._starts(bounds))
                 .option("maxOffsetsPerTrigger", BATCH_RECORDS_MAX)
-                # By the intervals of records, the fold notices what the topic has lost.
+                # By the offsets of records, the fold notices what the topic has lost.
                 .option("failOnDataLoss", "false")
                 .load()
                 .select("partition", "offset", "value")

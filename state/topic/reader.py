@@ -36,8 +36,7 @@ class TopicReader:
     """A consumer outside of any group, for one thread.
 
     1. Offsets of a partition are contiguous. If some seem to be missing, the reader reads again.
-    2. If the topic really lacks some, it continues after them: the intervals of the changes show
-       the fold what is missing.
+    2. If the topic really lacks some, it continues after them, as their offsets show.
     3. Once `stop` is set, it doesn't wait for brokers any longer.
     """
 
