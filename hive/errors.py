@@ -59,6 +59,10 @@ class OtherImageError(ImageError):
     """A sound manifest, but of a format that this release can't read."""
 
 
+class StorageError(MachineError, OSError):
+    """The storage of images doesn't answer, or refuses something."""
+
+
 class OtherStoreError(InputError):
     """A sound store, but not the expected one: its format, topic or shard differs."""
 

@@ -1,30 +1,43 @@
 """The storage of images: a directory, or an object store by way of fsspec."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from uuid import uuid4
 
 import fsspec
 from fsspec.callbacks import Callback
 
-from hive.errors import ImageError, StoppedError
+from hive.errors import ImageError, StoppedError, StorageError
 from hive.urls import masked
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-@contextmanager
-def _os_errors() -> Iterator[None]:
-    """Makes each library's own errors one kind: those of an object store that doesn't answer, or
-    refuses something, are seldom an OSError, as they are of a disk."""
-    try:
-        yield
-    except (OSError, StoppedError):
-        raise
-    except Exception as error:
-        raise OSError(masked(f"{type(error).__name__}: {error}")) from error
+
+def _with_one_error(
+    operation: Callable[Concatenate["Storage", P], T],
+) -> Callable[Concatenate["Storage", P], T]:
+    """Makes each library's own errors one kind, but for files that aren't there: those of an object
+    store that doesn't answer, or refuses something, are seldom an OSError, as they are of a
+    disk."""
+
+    @wraps(operation)
+    def checked(storage: "Storage", /, *arguments: P.args, **options: P.kwargs) -> T:
+        try:
+            return operation(storage, *arguments, **options)
+        except (FileNotFoundError, StoppedError):
+            raise
+        except Exception as error:
+            kind = "" if isinstance(error, OSError) else f"{type(error).__name__}: "
+            raise StorageError(
+                masked(f"the images at {storage.url} can't be read or written: {kind}{error}")
+            ) from error
+
+    return checked
 
 
 def heed(stop: Event | None) -> None:
@@ -46,13 +59,14 @@ class _Pieces(Callback):  # type: ignore[misc]
 
 
 class Storage:
-    """The files below a URL. A fault is an OSError, whatever is behind the URL."""
+    """The files below a URL. A fault is a StorageError, whatever is behind the URL."""
 
     def __init__(self, url: str) -> None:
         try:
             self._fs, self.root = fsspec.core.url_to_fs(url)
         except Exception as error:
             raise ImageError(f"images can't be stored at {masked(f'{url}: {error}')}") from error
+        self.url = masked(url)
 
     @property
     def _current(self) -> Any:
@@ -61,7 +75,7 @@ class Storage:
         self._fs.invalidate_cache()
         return self._fs
 
-    @_os_errors()
+    @_with_one_error
     def paths(self, folder: str) -> list[str]:
         """The files in a folder; none if it isn't there."""
         try:
@@ -70,24 +84,24 @@ class Storage:
             return []
         return paths
 
-    @_os_errors()
+    @_with_one_error
     def make_folder(self, folder: str) -> None:
         self._fs.makedirs(folder, exist_ok=True)
 
-    @_os_errors()
+    @_with_one_error
     def read(self, path: str) -> bytes:
         data: bytes = self._fs.cat_file(path)
         return data
 
-    @_os_errors()
+    @_with_one_error
     def write(self, path: str, data: bytes) -> None:
         self._fs.pipe_file(path, data)
 
-    @_os_errors()
+    @_with_one_error
     def move(self, path: str, final: str) -> None:
         self._fs.mv(path, final)
 
-    @_os_errors()
+    @_with_one_error
     def put(self, local: Path, final: str) -> None:
         """Uploads a file under another name and renames it, so that a partial one never stands
         under its own."""
@@ -95,12 +109,12 @@ class Storage:
         self._fs.put_file(str(local), aside)
         self._fs.mv(aside, final)
 
-    @_os_errors()
+    @_with_one_error
     def fetch(self, path: str, local: Path, stop: Event | None = None) -> None:
         """Downloads a file; gives up between two pieces once `stop` is set."""
         self._fs.get_file(path, str(local), callback=_Pieces(stop))
 
-    @_os_errors()
+    @_with_one_error
     def remove(self, path: str) -> bool:
         """Deletes a file; False if somebody else has."""
         try:
@@ -109,7 +123,7 @@ class Storage:
             return False
         return True
 
-    @_os_errors()
+    @_with_one_error
     def age_s(self, path: str) -> float:
         modified: Any = self._current.modified(path)
         return time.time() - float(modified.timestamp())

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
 
 from connectors import topic_admin
@@ -16,6 +17,7 @@ from connectors.log.sql_source import SqlSource
 from connectors.publish import headers, tails
 from connectors.publish.headers import RecordHeaders, RecordKind
 from connectors.publish.producer import make_producer
+from hive.errors import MetatideError
 from metatide.cli import root
 from metatide.config import load
 from metatide.demo.store import Store
@@ -30,6 +32,7 @@ from tests.connectors.connector_runs import connecting, new_topic, until
 from tests.metatide.demo import workload_runs
 from tests.support import local_http
 from tests.support.processes import die_with_parent
+from tests.support.silent_storage import SilentStorage
 
 
 def invoke(events: Topic, *arguments: str) -> Result:
@@ -150,6 +153,20 @@ def test_what_no_image_needs_is_trimmed(kafka_broker: str, tmp_path: Path) -> No
     for _ in range(2):
         trimmed = invoke(events, "topic", "trim", "--images", images)
         assert json.loads(trimmed.stdout) == {"first": first_offsets}
+
+
+@pytest.mark.parametrize(
+    "command", [("topic", "trim"), ("image", "list"), ("image", "restore"), ("image", "prune")]
+)
+def test_a_storage_that_does_not_answer_is_said_in_a_line(
+    kafka_broker: str, tmp_path: Path, command: tuple[str, str]
+) -> None:
+    events = new_topic(kafka_broker, 1)
+    topic_admin.create(events)
+    options = ["--images", f"{SilentStorage.protocol}://images", "--data-dir", str(tmp_path)]
+    error = invoke(events, *command, *options).exception
+    assert isinstance(error, MetatideError), "which `main` prints"
+    assert "the images at silent://images can't be read" in str(error)
 
 
 def test_the_connector_tells_how_it_does(

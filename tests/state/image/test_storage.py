@@ -9,7 +9,7 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from hive.errors import ImageError
+from hive.errors import ImageError, StorageError
 from state.image.storage import Storage
 from tests.support.silent_storage import URL
 
@@ -28,15 +28,23 @@ OPERATIONS: list[Callable[[Storage], object]] = [
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_an_error_of_a_library_is_one_of_the_system(
+def test_an_error_of_a_library_is_one_of_the_storage(
     operation: Callable[[Storage], object],
 ) -> None:
-    with pytest.raises(OSError, match="SilentStorageError: nothing answers") as error:
+    with pytest.raises(StorageError, match="SilentStorageError: nothing answers") as error:
         operation(Storage(URL))
+    assert "bucket/images can't be read or written" in str(error.value)
     assert "password" not in str(error.value)
 
 
-def test_an_error_of_the_system_is_left_as_it_is(tmp_path: Path) -> None:
+def test_an_error_of_the_disk_is_one_of_the_storage(tmp_path: Path) -> None:
+    storage = Storage(str(tmp_path))
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="Not a directory"):
+        storage.read(f"{storage.root}/file/below")
+
+
+def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     storage = Storage(str(tmp_path))
     for operation in (storage.read, storage.age_s):
         with pytest.raises(FileNotFoundError):
