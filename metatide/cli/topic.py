@@ -18,7 +18,7 @@ from metatide.stack.machine import MIB
 from metatide.topic import events_topic, find_topic
 from processors.lost_records import has_records_of
 from state.image import Images
-from state.store import MemoryBudget
+from state.store import Identity, MemoryBudget
 from state.store.families import shard_identity
 from state.topic import TopicReader
 
@@ -109,10 +109,11 @@ def trim(effective: Effective) -> None:
     """Delete the records that no image needs any more.
 
     In each shard these are the records up to its oldest image: workers start from an image and read
-    the topic from there on. A shard without an image can only be built from the whole topic, so
-    while there is one, nothing is deleted. The last records of each shard always stay, back to the
-    last one that shows how far it has come. So do lists of tables and a pause that hold: they are
-    written again behind everything.
+    the topic from there on. Images of other releases count, too, until somebody deletes them: their
+    workers would have nothing else to start from. A shard without an image can only be built from
+    the whole topic, so while there is one, nothing is deleted. The last records of each shard
+    always stay, back to the last one that shows how far it has come. So do lists of tables and a
+    pause that hold: they are written again behind everything.
     """
     config = effective.config
     if config.images.url is None:
@@ -135,6 +136,23 @@ def trim(effective: Effective) -> None:
             f"{config.images.url.masked}, and only the whole topic can rebuild what has none: make "
             "one with `metatide image create`, or let workers run with images.url, then trim"
         )
-    keep_from = {shard: offset for shard, offset in needed.items() if offset is not None}
+    keep_from = {
+        shard: _needed_by_any(images, shard_identity(events, shard), offset)
+        for shard, offset in needed.items()
+        if offset is not None
+    }
     first = topic_admin.trim(events_topic(config), keep_from)
     click.echo(orjson.dumps({"first": {str(shard): offset for shard, offset in first.items()}}))
+
+
+def _needed_by_any(images: Images, identity: Identity, needed: int) -> int:
+    """The first offset of a shard that an image of any release needs, `needed` by this one's."""
+    for image in images.of_others(identity):
+        if image.position.offset < needed:
+            needed = image.position.offset
+            click.echo(
+                f"shard {identity.shard} keeps its records from offset {needed} on for the image "
+                f"{image.name} of another release; delete that if the release won't run again",
+                err=True,
+            )
+    return needed

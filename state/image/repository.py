@@ -110,6 +110,20 @@ class Images:
                     image=manifest.name,
                 )
 
+    def of_others(self, identity: Identity) -> list[Manifest]:
+        """The images of a shard that other releases have made, whose stores have other formats."""
+        others = []
+        for path, manifest in self._listed(identity):
+            if manifest is None:
+                raise OtherImageError(
+                    f"{masked(path)} is an image of another release, and what it needs isn't "
+                    "known: use that release, or delete the file if it won't run again"
+                )
+            # Topics whose ids differ in a slash share a folder.
+            if manifest.identity.topic_id == identity.topic_id and manifest.identity != identity:
+                others.append(manifest)
+        return others
+
     def restore(self, manifest: Manifest, path: Path, *, stop: Event | None = None) -> None:
         """Builds the store of an image; the path must not exist. Gives up and leaves nothing once
         `stop` is set."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
@@ -124,14 +125,18 @@ def exported(events: Topic, *options: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def image(url: str, events: Topic, shard: int, offset: int) -> None:
+def image(url: str, events: Topic, shard: int, offset: int, *, formats_later: int = 0) -> Path:
     """An image of nothing but its position."""
     identity = shard_identity(TopicClient(events.servers, events.name).describe(), shard)
+    version = identity.format_version + formats_later
+    identity = msgspec.structs.replace(identity, format_version=version)
     position = StorePosition(0, 1, offset)
     folder = Path(url) / identity.topic_id.replace("/", "_") / str(shard) / "manifests"
     folder.mkdir(parents=True, exist_ok=True)
     manifest = Manifest(identity=identity, position=position, exact="", made_s=0, files=())
-    (folder / manifest.name).write_bytes(manifests.encode(manifest))
+    path = folder / manifest.name
+    path.write_bytes(manifests.encode(manifest))
+    return path
 
 
 def test_what_no_image_needs_is_trimmed(kafka_broker: str, tmp_path: Path) -> None:
@@ -153,6 +158,30 @@ def test_what_no_image_needs_is_trimmed(kafka_broker: str, tmp_path: Path) -> No
     for _ in range(2):
         trimmed = invoke(events, "topic", "trim", "--images", images)
         assert json.loads(trimmed.stdout) == {"first": first_offsets}
+
+
+def test_what_images_of_other_releases_need_stays(kafka_broker: str, tmp_path: Path) -> None:
+    """Without it, the other release couldn't begin from them any more."""
+    events, images = new_topic(kafka_broker, 1), str(tmp_path)
+    topic_admin.create(events)
+    producer = make_producer(events)
+    for _ in range(1_000):
+        producer.produce(events.name, b"x", partition=0)
+    producer.flush()
+    image(images, events, 0, 300)
+    image(images, events, 0, 400, formats_later=1)
+    older = image(images, events, 0, 100, formats_later=-1)
+    unknown = older.with_name("unknown.json")
+    unknown.write_text('{"format": 99}')
+    refused = invoke(events, "topic", "trim", "--images", images).exception
+    assert "unknown.json is an image of another release" in str(refused)
+    unknown.unlink()
+    trimmed = invoke(events, "topic", "trim", "--images", images)
+    assert json.loads(trimmed.stdout) == {"first": {"0": 100}}
+    assert f"from offset 100 on for the image {older.name}" in trimmed.stderr
+    older.unlink()
+    trimmed = invoke(events, "topic", "trim", "--images", images)
+    assert (json.loads(trimmed.stdout), trimmed.stderr) == ({"first": {"0": 300}}, "")
 
 
 @pytest.mark.parametrize(
