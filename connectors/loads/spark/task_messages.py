@@ -1,7 +1,7 @@
 """The messages between the driver of a prewarm and its tasks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sqlalchemy import Engine, func, select
 
@@ -12,6 +12,9 @@ from hive.reader.snapshot import DatabaseSnapshot
 from hive.schema import Version
 from state.records import Scope
 from state.topic import Topic
+
+_NAMES_MAX: Final = 10_000
+"""How many names a statement holds, each as a parameter: PostgreSQL takes 65,535."""
 
 Loads = Mapping[Scope, str]
 """The ids of the loads that have begun, by scope."""
@@ -162,14 +165,16 @@ def _stretches(
 
 def _table_ids(snapshot: DatabaseSnapshot, names: Sequence[TableName]) -> dict[int, TableName]:
     wanted = set(names)
+    tables = sorted({name.table for name in wanted})
     tbls, dbs = snapshot.tables["TBLS"].c, snapshot.tables["DBS"].c
     ids: dict[int, TableName] = {}
     statement = select(tbls.TBL_ID, dbs.CTLG_NAME, dbs.NAME, tbls.TBL_NAME).join_from(
         snapshot.tables["TBLS"], snapshot.tables["DBS"], tbls.DB_ID == dbs.DB_ID
     )
-    statement = statement.where(tbls.TBL_NAME.in_({name.table for name in wanted}))
-    for id_, catalog, db, table in snapshot.rows(statement) if wanted else ():
-        name = table_name(catalog, db, table)
-        if name in wanted:
-            ids[id_] = name
+    for start in range(0, len(tables), _NAMES_MAX):
+        batch = tables[start : start + _NAMES_MAX]
+        for id_, catalog, db, table in snapshot.rows(statement.where(tbls.TBL_NAME.in_(batch))):
+            name = table_name(catalog, db, table)
+            if name in wanted:
+                ids[id_] = name
     return ids

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from connectors import topic_admin
 from connectors.loads import replica
-from connectors.loads.plan import everything
+from connectors.loads.plan import Planned, everything
 from connectors.loads.spark import tasks
-from connectors.loads.spark.task_messages import Counts, Reach, WholeLoads
+from connectors.loads.spark.task_messages import Counts, LoadPart, Reach, WholeLoads, share_out
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
 from metatide.demo.options import Size
@@ -83,3 +83,21 @@ def test_a_task_reads_nothing_older_than_the_driver_has_seen(
 def ended(events: Topic) -> set[Scope]:
     records = (message.record for message in read(events))
     return {record.scope for record in records if isinstance(record, LoadEnd)}
+
+
+def test_any_number_of_large_tables_is_planned(new_database: Callable[[], str]) -> None:
+    """PostgreSQL limits the parameters of a statement."""
+    store = filled_store(new_database(), Size(tables=1, partitions=20, storage_descriptors=4))
+    with open_snapshot(store.engine, store.schema) as snapshot:
+        planned = everything(snapshot, LISTS)
+        [large] = [plan.scope for plan in planned if plan.scope.kind is ScopeKind.TABLE]
+        others = [
+            Scope(ScopeKind.TABLE, large.name._replace(table=f"gone_{number}"))
+            for number in range(65_536)
+        ]
+        scopes = [large, *others]
+        loads = dict.fromkeys(scopes, "load")
+        work = [*share_out(snapshot, [Planned(scope, 1_000_000) for scope in scopes], loads)]
+    assert [part.scope for part in work if isinstance(part, LoadPart)] == [large]
+    assert sum(len(part.loads) for part in work if isinstance(part, WholeLoads)) == len(others)
+    store.engine.dispose()
