@@ -110,14 +110,20 @@ class UnreadableRecordError(MachineError):
     orders it to be skipped."""
 
     def __init__(self, shard: int, offset: int, error: RecordFormatError) -> None:
-        super().__init__(
-            f"shard {shard} stops at offset {offset} ({error.reason}): {error}; "
-            f"`metatide topic record {shard} {offset}` shows the record, `metatide admin skip "
-            f"{shard} {offset}` passes it over"
-        )
+        # Its arguments make it anew in another process.
+        super().__init__(shard, offset, error)
         self.shard = shard
         self.offset = offset
         self.reason = error.reason
+        self._why = str(error)
+
+    def __str__(self) -> str:
+        place = f"{self.shard} {self.offset}"
+        return (
+            f"shard {self.shard} stops at offset {self.offset} ({self.reason}): {self._why}; "
+            f"`metatide topic record {place}` shows the record, `metatide admin skip {place}` "
+            "passes it over"
+        )
 
 
 class EventError(InputError):

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from hive.errors import MachineError
+from hive.errors import MachineError, UnreadableRecordError
 from metatide.cli import root
 from metatide.cli.digest import _digests
 from processors.directory import WorkerDirectory
 from processors.replay import rebuild as module
 from processors.replay.rebuild import PROCESS_BYTES_MIN, Rebuilt, rebuild_shards
 from processors.replay.replay import Progress
-from state.records import AnyRecord
+from state.records import AnyRecord, Change, encode
 from state.store import StorePosition
 from state.topic import Topic
-from tests.support.kafka.topics import delete_before, log_records, new_topic, write
+from tests.support.kafka.topics import TopicWriter, delete_before, log_records, new_topic, write
 
 SHARDS = 3
 
@@ -91,6 +91,19 @@ def test_the_directory_of_a_running_worker_is_refused(topic: Topic, tmp_path: Pa
         result = rebuild(topic, tmp_path)
     assert "works in" in str(result.exception)
     assert rebuild(topic, tmp_path, "--shard", "0").exit_code == 0
+
+
+def test_a_record_that_cannot_be_read_is_told_by_another_process(
+    kafka_broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "usable_cores", lambda: 2)
+    topic = new_topic(kafka_broker, 2)
+    writer = TopicWriter(topic)
+    for shard, value in enumerate((b"garbage", encode(Change(0, 0, 1)))):
+        writer.write(shard, [value])
+    writer.flush()
+    with pytest.raises(UnreadableRecordError, match="shard 0 stops at offset 0"):
+        rebuild_shards(topic, range(2), tmp_path, 64 << 20, lambda _: None)
 
 
 def fail_or_report(_: Topic, shard: int) -> Rebuilt:
