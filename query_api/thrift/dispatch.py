@@ -1,7 +1,6 @@
 """Who answers each call of a client: the cache, another worker, or a metastore."""
 
 from time import perf_counter
-from typing import Final
 
 import structlog
 
@@ -26,8 +25,6 @@ from query_api.thrift.relay import ClientRelay
 from query_api.thrift.replies import CALL_HEAD, Replies, key_of
 from query_api.thrift.results import whole
 from query_api.thrift.sasl.mechanism import Identity
-
-_NEVER_ONE_WAY: Final = REPEATED | {FORWARDED}
 
 log = structlog.get_logger(__name__)
 
@@ -75,10 +72,12 @@ class Dispatch:
     def begin(self, message: Message) -> None:
         self._replies.call_began = perf_counter()
         hub, method = self._hub, message.method
-        if message.kind == MessageType.ONEWAY and method not in _NEVER_ONE_WAY:
-            self._connection.run(self._relay.send_one_way(message))
-        elif message.kind != MessageType.CALL:
-            self._connection.end("protocol", f"expected a call of {method}")
+        if message.kind != MessageType.CALL:
+            # Metastores reply to messages of any type; nobody would await such a reply.
+            kind = MessageType(message.kind).name
+            why = f"expected a call of {method}, not a message of the type {kind}"
+            reply = refusal(method, message.sequence, Fault.PROTOCOL_ERROR, why)
+            self._connection.end("protocol", why, reply=reply)
         elif method in hub.methods.names:
             self._begin_known(message)
         elif method in CONSTANT_METHODS and not (hub.settings.relay_reads or hub.settings.shadow):

@@ -18,7 +18,7 @@ from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Client
-from query_api.thrift.metastore.link import Address, Collected, Link, shown
+from query_api.thrift.metastore.link import Address, Link, Reply, ask, shown
 from query_api.thrift.metastore.upstream import Upstreams, UpstreamSettings
 from query_api.thrift.protocol.scanner import READ_STEPS_MAX, STEPS_MAX, Scanner
 from query_api.thrift.protocol.wire import Message, MessageType, header
@@ -180,10 +180,8 @@ class Peers:
         if link is None:
             return None
         try:
-            taker = Collected()
-            data, nonce = self._message(address, call)
-            link.call(data, taker)
-            answer = self._answer(link, await taker.reply, nonce, shard)
+            arguments, nonce = self._arguments(address, call)
+            answer = self._answer(await ask(link, FORWARDED, arguments), nonce, shard)
         except BaseException:
             peer.links -= 1
             link.close()
@@ -191,24 +189,21 @@ class Peers:
         peer.idle.append(link)
         return answer
 
-    def _message(self, address: Address, call: Call) -> tuple[bytes, bytes | None]:
-        """The message that forwards a call, and its nonce; None without a secret."""
+    def _arguments(self, address: Address, call: Call) -> tuple[bytes, bytes | None]:
+        """What forwards a call, and its nonce; None without a secret."""
         fields: dict[str, Any] = {"method": call.method, "arguments": call.arguments}
         if call.min_position is not None:
             fields |= {"epoch": call.min_position.epoch, "event": call.min_position.event}
         question = self.partners.question(shown(address), _parts(fields))
         if question is not None:
             fields |= msgspec.structs.asdict(question)
-        data = header(MessageType.CALL, FORWARDED, b"\0\0\0\0") + encode(_CALL, fields)
-        return data, None if question is None else question.nonce
+        return encode(_CALL, fields), None if question is None else question.nonce
 
-    def _answer(
-        self, link: Link, data: bytes, nonce: bytes | None, shard: int
-    ) -> CallAnswer | None:
-        if link.reply_kind != MessageType.REPLY:
+    def _answer(self, reply: Reply, nonce: bytes | None, shard: int) -> CallAnswer | None:
+        if reply.kind != MessageType.REPLY:
             kind = UpstreamError if nonce is None else UnprovedError
             raise kind("it doesn't accept forwarded calls")
-        fields = decode(_ANSWER, data[link.reply_body_at :])
+        fields = decode(_ANSWER, reply.body)
         if nonce is not None:
             proof = self.partners.answer(nonce, _parts(fields))
             if not compare_digest(proof, fields.get("proof", b"")):

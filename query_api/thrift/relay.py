@@ -9,8 +9,8 @@ from query_api.thrift.call import Call, Client, Unable, Why
 from query_api.thrift.connection.connection import Connection
 from query_api.thrift.hub import Hub
 from query_api.thrift.metastore.client_identity import SET_META_CONF, ClientIdentity
-from query_api.thrift.metastore.link import Link
-from query_api.thrift.metastore.reader import ASK_TIMEOUT_S, MetastoreReader, MetastoreReply, ask
+from query_api.thrift.metastore.link import Link, Reply, ask
+from query_api.thrift.metastore.reader import ASK_TIMEOUT_S, MetastoreReader
 from query_api.thrift.metastore.relayed_call import RelayedCall
 from query_api.thrift.method_kinds import may_change_answers
 from query_api.thrift.own_writes import OwnWrites
@@ -87,19 +87,6 @@ class ClientRelay:
         else:
             self._connection.run(self._open_and_relay(relayed))
 
-    async def send_one_way(self, message: Message) -> None:
-        """Sends a message that has no reply."""
-        if self._link is None or not self._link.usable:
-            try:
-                self._link = await self._open()
-            except UpstreamError as error:
-                self._connection.end("upstream", str(error))
-                return
-        self._link.send(message.data)
-        self._rested()
-        self._own_writes.note()
-        self._connection.done()
-
     def writable(self, writable: bool) -> None:
         """Reads from the metastore only while the client takes what it is sent."""
         if self._link is not None:
@@ -146,7 +133,7 @@ class ClientRelay:
         else:
             self._connection.end("upstream", f"the metastore's reply is incomplete: {why}")
 
-    async def _ask(self, method: str, arguments: bytes) -> MetastoreReply | None:
+    async def _ask(self, method: str, arguments: bytes) -> Reply | None:
         """Makes a call for the client while one of its own is under way."""
         try:
             async with asyncio.timeout(ASK_TIMEOUT_S):

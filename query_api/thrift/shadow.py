@@ -13,10 +13,9 @@ from hive.thrift.plain_values import Value, differences, parse, shown
 from query_api.background_tasks import Background
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Methods
-from query_api.thrift.metastore.link import Collected
+from query_api.thrift.metastore.link import ask
 from query_api.thrift.metastore.upstream import Introduction, Upstreams
 from query_api.thrift.metrics import Metrics
-from query_api.thrift.protocol.wire import MessageType, header
 from query_api.thrift.results import whole
 
 AT_A_TIME: Final = 4
@@ -120,10 +119,8 @@ class Shadow:
             method, arguments = other.method, other.arguments
         link = await self._upstreams.open(introduction)
         try:
-            taker = Collected()
-            link.call(header(MessageType.CALL, method, b"\0\0\0\0") + arguments, taker)
             async with asyncio.timeout(PATIENCE_S):
-                result = (await taker.reply)[link.reply_body_at :]
+                _, result = await ask(link, method, arguments)
         finally:
             link.close()
         return result if other is None else other.translated(result)

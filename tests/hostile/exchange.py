@@ -61,9 +61,7 @@ class ThriftPort:
     """The Thrift server of a worker."""
 
     def __init__(self, port: int, refused: Callable[[], int]) -> None:
-        """`refused` gives the number of connections that the server's metrics say it ended, but for
-        those that it ended because no metastore took a call without a reply.
-        """
+        """`refused` gives the number of connections that the server's metrics say it ended."""
         self._port = port
         self._refused = refused
         self._ended = refused()
@@ -90,8 +88,7 @@ class ThriftPort:
             fault = _reply_fault(call, reply)
             if fault is not None:
                 return fault
-        is_one_way = any(call.kind == MessageType.ONEWAY for call in calls)
-        if is_one_way or (len(replies) == len(calls) and rest is not Rest.UNREADABLE):
+        if len(replies) == len(calls) and rest is not Rest.UNREADABLE:
             return None
         return self._fault_of_end()
 

@@ -121,6 +121,9 @@ async def test_what_workers_call_is_never_sent_on(workers_secret: Path) -> None:
     async with serving(metastore, more=more, get_table=ours) as here:
         client = await here.connect()
         client.send(message(FORWARDED, b"\0", kind=MessageType.ONEWAY))
+        reply = await client.reply()
+        assert reply is not None
+        assert b"expected a call" in reply.body
         assert await client.reply() is None
         assert metastore.connections == 0
         line = 'metatide_thrift_refused_total{reason="protocol"} 1.0'

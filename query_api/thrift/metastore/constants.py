@@ -7,9 +7,9 @@ from typing import Final
 import structlog
 
 from hive.errors import UpstreamError
-from query_api.thrift.metastore.link import Collected, Link
+from query_api.thrift.metastore.link import Link, ask
 from query_api.thrift.metastore.upstream import Upstreams
-from query_api.thrift.protocol.wire import MessageType, header
+from query_api.thrift.protocol.wire import MessageType
 
 CONSTANT_METHODS: Final = frozenset(
     # Hive flushes before each statement, which no metastore of Hive 3 or 4 has any use for.
@@ -82,10 +82,9 @@ class Constants:
         if self._link is None or not self._link.usable:
             self._kept.clear()
             self._link = await self._upstreams.open()
-        link, taker, asked_s = self._link, Collected(), monotonic()
-        link.call(header(MessageType.CALL, method, b"\0\0\0\0") + arguments, taker)
-        result = (await taker.reply)[link.reply_body_at :]
-        if link.reply_kind != MessageType.REPLY:
+        asked_s = monotonic()
+        kind, result = await ask(self._link, method, arguments)
+        if kind != MessageType.REPLY:
             return None
         is_answer = result == _VOID or result[1:3] == _SUCCESS
         is_short = len(arguments) + len(result) <= BYTES_MAX

@@ -11,9 +11,9 @@ from hive.errors import ThriftError, UpstreamError
 from hive.names import DEFAULT_CATALOG, DEFAULT_PARTITION
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, string
-from query_api.thrift.metastore.link import Address, Collected, Link
+from query_api.thrift.metastore.link import Address, Link, ask
 from query_api.thrift.metastore.upstream import Upstreams, UpstreamSettings
-from query_api.thrift.protocol.wire import MessageType, header
+from query_api.thrift.protocol.wire import MessageType
 
 TIMEOUT_S: Final = 5.0
 _METHOD: Final = "get_config_value"
@@ -110,11 +110,8 @@ async def _ask_for(link: Link, *names: str) -> str:
 async def ask_for_setting(link: Link, name: str) -> str:
     """The value of a setting; empty if it isn't set. Raises UpstreamError."""
     arguments = encode(_ARGUMENTS, {"name": name, "defaultValue": ""})
-    taker = Collected()
-    link.call(header(MessageType.CALL, _METHOD, b"\0\0\0\0") + arguments, taker)
-    reply = await taker.reply
-    is_reply = link.reply_kind == MessageType.REPLY
-    result = decode(_RESULT, reply[link.reply_body_at :]) if is_reply else {}
+    reply = await ask(link, _METHOD, arguments)
+    result = decode(_RESULT, reply.body) if reply.kind == MessageType.REPLY else {}
     if "success" not in result:
         raise UpstreamError(f"it refuses to tell {name}")
     value: str = result["success"]

@@ -1,12 +1,14 @@
 """A connection to a metastore or to another worker."""
 
 import asyncio
+from secrets import token_bytes
 from time import monotonic
-from typing import Final, Protocol, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 from hive.errors import ThriftError, UpstreamError
 from query_api.thrift.protocol.frames import FRAME_BYTES_MAX
 from query_api.thrift.protocol.scanner import Scanner
+from query_api.thrift.protocol.wire import MessageType, header
 from query_api.thrift.sasl.mechanism import Layer
 
 Address = tuple[str, int]
@@ -62,15 +64,15 @@ class Link(asyncio.Protocol):
     def reply_body_at(self) -> int:
         return self._scanner.body_at
 
+    def answers(self, method: str, sequence: bytes) -> bool:
+        """Whether the last reply is to a call of this method with this number."""
+        return self._scanner.method == method and self._scanner.sequence == sequence
+
     def call(self, message: bytes, taker: Taker) -> None:
         """Sends a call, whose reply goes to the taker."""
         assert self._taker is None, "a call is under way"
-        self._taker = taker
-        self.send(message)
-
-    def send(self, message: bytes) -> None:
-        """Sends a message without awaiting a reply."""
         assert self._transport is not None
+        self._taker = taker
         self.used_s = monotonic()
         self._transport.write(message if self.layer is None else self.layer.framed(message))
 
@@ -148,3 +150,25 @@ class Collected:
     def lost(self, why: str) -> None:
         if not self.reply.done():
             self.reply.set_exception(UpstreamError(why))
+
+
+class Reply(NamedTuple):
+    """A metastore's or worker's reply to a call of the worker's own."""
+
+    kind: int
+    body: bytes
+
+
+async def ask(link: Link, method: str, arguments: bytes) -> Reply:
+    """Makes a call of the worker's own. Raises UpstreamError if the connection is lost, or if what
+    arrives is no reply to this call.
+    """
+    # Who calls over the same connection can't guess it, and so can't have caused such a reply.
+    sequence = token_bytes(4)
+    taker = Collected()
+    link.call(header(MessageType.CALL, method, sequence) + arguments, taker)
+    data = await taker.reply
+    if not link.answers(method, sequence):
+        link.close()
+        raise UpstreamError(f"it answers {method} by the reply to another call")
+    return Reply(link.reply_kind, data[link.reply_body_at :])

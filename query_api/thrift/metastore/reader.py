@@ -1,16 +1,16 @@
 """Asks a metastore whether it lets a client's user read a table or a database, by such a read."""
 
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Final, NamedTuple
+from typing import Final
 
 from hive.names import default_catalog
 from hive.thrift.binary import encode
 from hive.thrift.requests import GET_TABLE
 from hive.thrift.types import Struct, string
 from query_api.authorization.areas import Area
-from query_api.thrift.metastore.link import Collected, Link
+from query_api.thrift.metastore.link import Reply
 from query_api.thrift.metastore.upstream import Introduction
-from query_api.thrift.protocol.wire import MessageType, header
+from query_api.thrift.protocol.wire import MessageType
 
 ASK_TIMEOUT_S: Final = 10.0
 _SUCCESS: Final = b"\x0c\0\0"
@@ -20,23 +20,8 @@ _TABLE: Final = Struct("get_table_req_args", (1, "req", GET_TABLE))
 _DATABASE: Final = Struct("get_database_args", (1, "name", string))
 
 
-class MetastoreReply(NamedTuple):
-    """What a metastore replied."""
-
-    kind: int
-    result: bytes
-
-
-Ask = Callable[[str, bytes], Awaitable[MetastoreReply | None]]
+Ask = Callable[[str, bytes], Awaitable[Reply | None]]
 """Makes a call as the user; None without a reply."""
-
-
-async def ask(link: Link, method: str, arguments: bytes) -> MetastoreReply:
-    """Makes a call. Raises UpstreamError if the connection is lost."""
-    taker = Collected()
-    link.call(header(MessageType.CALL, method, b"\0\0\0\0") + arguments, taker)
-    reply = await taker.reply
-    return MetastoreReply(link.reply_kind, reply[link.reply_body_at :])
 
 
 class MetastoreReader:
@@ -49,10 +34,10 @@ class MetastoreReader:
         self._ask = ask_as_user
 
     async def may_read(self, area: Area) -> bool | None:
-        asked = await self._ask(*_read_of(area))
-        if asked is None or asked.kind != MessageType.REPLY:
+        reply = await self._ask(*_read_of(area))
+        if reply is None or reply.kind != MessageType.REPLY:
             return None
-        return asked.result.startswith(_SUCCESS)
+        return reply.body.startswith(_SUCCESS)
 
 
 def _read_of(area: Area) -> tuple[str, bytes]:

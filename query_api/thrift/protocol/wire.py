@@ -20,6 +20,7 @@ class MessageType(IntEnum):
     REPLY = 2
     EXCEPTION = 3
     ONEWAY = 4
+    """No method of a metastore is called without awaiting a reply."""
 
 
 class Fault(IntEnum):

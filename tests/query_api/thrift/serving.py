@@ -183,9 +183,8 @@ class Metastore:
         reply = self.replies.get(method, result(f"{self.name}:{method}"))
         if reply is None:
             return False
-        if scanner.kind == 1:
-            (sequence,) = struct.unpack("!i", scanner.sequence)
-            writer.write(message(method, reply, kind=2, sequence=sequence))
+        (sequence,) = struct.unpack("!i", scanner.sequence)
+        writer.write(message(method, reply, kind=2, sequence=sequence))
         return True
 
 

@@ -51,6 +51,22 @@ async def body(client: Client, method: str, arguments: bytes = b"\0") -> bytes:
     return reply.body
 
 
+@pytest.mark.parametrize("method", ["heartbeat", "get_table", SET_UGI])
+async def test_a_metastore_gets_no_message_that_would_have_a_reply_nobody_awaits(
+    method: str,
+) -> None:
+    async with serving(Metastore(), get_table=cached) as here:
+        client = await here.connect()
+        client.send(message(method, b"\0", kind=4))
+        reply = await client.reply()
+        assert reply is not None
+        assert (reply.method, reply.kind) == (method, 3)
+        assert b"not a message of the type ONEWAY" in reply.body
+        assert await client.reply() is None
+        assert here.metastores[0].connections == 0
+        assert 'refused_total{reason="protocol"} 1.0' in here.metrics()
+
+
 async def test_what_the_cache_knows_is_answered_here_and_all_else_is_relayed_as_it_is() -> None:
     async with serving(
         Metastore(), get_table=cached, get_later=cached_later, get_cold=missed

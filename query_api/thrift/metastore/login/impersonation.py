@@ -12,8 +12,8 @@ from hive.errors import ThriftError, TokenFormatError, UnimpersonatedError, Upst
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, string
 from query_api.shared_attempt import SharedAttempt
-from query_api.thrift.metastore.link import Address, Collected, Link, shown
-from query_api.thrift.protocol.wire import MessageType, header
+from query_api.thrift.metastore.link import Address, Link, ask, shown
+from query_api.thrift.protocol.wire import MessageType
 
 AGE_S_MAX: Final = 6 * 3600.0
 """A token that is older is replaced. By default metastores end one after a day."""
@@ -71,13 +71,11 @@ async def ask_for_token(link: Link, user: str, own_principal: str) -> Token:
     itself. Raises UpstreamError.
     """
     arguments = encode(_ARGUMENTS, {"token_owner": user, "renewer": own_principal})
-    taker = Collected()
-    link.call(header(MessageType.CALL, _METHOD, b"\0\0\0\0") + arguments, taker)
-    reply = await taker.reply
-    if link.reply_kind != MessageType.REPLY:
+    reply = await ask(link, _METHOD, arguments)
+    if reply.kind != MessageType.REPLY:
         raise UpstreamError("it gives no delegation tokens")
     try:
-        result = decode(_RESULT, reply[link.reply_body_at :])
+        result = decode(_RESULT, reply.body)
         if "success" in result:
             return read_token(result["success"])
     except (ThriftError, TokenFormatError) as error:

@@ -193,12 +193,12 @@ async def test_metastores_are_told_who_the_client_says_that_it_is() -> None:
         assert here.users() == ["ann"]
 
 
-async def test_one_way_calls_get_an_empty_response() -> None:
-    metastore = Metastore()
-    async with serving_http(metastore) as here:
+async def test_one_way_calls_are_refused() -> None:
+    async with serving_http(Metastore()) as here:
         said = await here.ask(post(message("heartbeat", b"\0", kind=4)))
-        assert (said.status, said.body) == (200, b"")
-        await until(lambda: metastore.heard == ["heartbeat"])
+        assert (said.status, said.keeps_open) == (200, False)
+        assert b"not a message of the type ONEWAY" in said.body
+        assert here.running.metastores[0].connections == 0
 
 
 async def test_a_metastore_that_hangs_up_in_a_write_is_told_by_the_status() -> None:

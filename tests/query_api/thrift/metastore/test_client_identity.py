@@ -5,12 +5,13 @@ from collections.abc import Hashable, Sequence
 from hive.thrift.binary import encode
 from query_api.thrift.call import Client
 from query_api.thrift.metastore.client_identity import _UGI, SET_UGI, ClientIdentity
-from query_api.thrift.metastore.reader import MetastoreReader, MetastoreReply
+from query_api.thrift.metastore.link import Reply
+from query_api.thrift.metastore.reader import MetastoreReader
 from query_api.thrift.protocol.wire import Message, MessageType, header
 from query_api.thrift.sasl.mechanism import Identity
 
 
-async def ask(_: str, __: bytes) -> MetastoreReply | None:
+async def ask(_: str, __: bytes) -> Reply | None:
     return None
 
 
