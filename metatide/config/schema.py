@@ -144,8 +144,9 @@ class Reads(Section, frozen=True):
     hosts: Annotated[
         HostNames | None,
         key(
-            "Names with dots by which readers ask a server that has no tokens, with commas in "
-            "between: `metatide.example.com`. Addresses and the machine's own name need none."
+            "Names with dots by which readers ask a server that has no tokens, and clients of "
+            "`thrift.http_port` one without logins, with commas in between: "
+            "`metatide.example.com`. Addresses and the machine's own name need none."
         ),
     ] = None
     tls_certificate: Annotated[Path | None, key("The certificate chain for TLS.")] = None

@@ -2,7 +2,7 @@
 
 import importlib.util
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import structlog
@@ -12,6 +12,7 @@ from metatide.config.thrift import Thrift
 from metatide.config.values import KeysLocation
 from metatide.metastores import require_gssapi
 from metatide.worker.certificates import trusted
+from query_api.own_hosts import OwnHosts
 from query_api.thrift.http_transport import basic
 from query_api.thrift.http_transport.scheme import Scheme
 from query_api.thrift.http_transport.settings import HttpSettings
@@ -54,8 +55,12 @@ def mechanisms(
     return offered
 
 
-def http_settings(thrift: Thrift, logins: Mapping[str, Mechanism]) -> HttpSettings:
-    """Where clients of HTTP post their calls, and how they prove who they are: as by SASL."""
+def http_settings(
+    thrift: Thrift, logins: Mapping[str, Mechanism], names: Iterable[str] = ()
+) -> HttpSettings:
+    """Where clients of HTTP post their calls, and how they prove who they are: as by SASL. `names`
+    are the server's own, by which clients ask that needn't prove it.
+    """
     schemes: dict[str, Scheme] = {}
     plain_login = logins.get(plain.NAME)
     if isinstance(plain_login, plain.Plain):
@@ -69,7 +74,7 @@ def http_settings(thrift: Thrift, logins: Mapping[str, Mechanism]) -> HttpSettin
             if not schemes:
                 raise
             log.warning("clients of thrift.http_port can't log in by tickets", why=str(error))
-    return HttpSettings("/" + thrift.http_path.strip("/"), schemes)
+    return HttpSettings("/" + thrift.http_path.strip("/"), schemes, OwnHosts(names))
 
 
 def directories(thrift: Thrift) -> ldap.Directories:

@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from time import monotonic
 from typing import Final
 
@@ -88,7 +88,7 @@ class WorkerThriftServer:
         self.server = ThriftServer(
             self._methods,
             backend,
-            thrift_settings(thrift, tls, logins),
+            thrift_settings(thrift, tls, logins, settings.names),
             self._upstream,
             owner_of=self._owners.of,
             peers=UpstreamSettings(tls=None if tls is None else trusted),
@@ -187,9 +187,12 @@ class WorkerThriftServer:
 
 
 def thrift_settings(
-    thrift: Thrift, tls: ssl.SSLContext | None, logins: Mapping[str, Mechanism] | None = None
+    thrift: Thrift,
+    tls: ssl.SSLContext | None,
+    logins: Mapping[str, Mechanism] | None = None,
+    names: Iterable[str] = (),
 ) -> ThriftSettings:
-    """The server's settings from the configuration."""
+    """The server's settings from the configuration. `names` are the server's own."""
     if thrift.shadow and thrift.guards_reads:
         raise InputError(
             "thrift.shadow excludes thrift.relay_reads, thrift.relay_reads_of and "
@@ -204,7 +207,7 @@ def thrift_settings(
         message_bytes_max=thrift.message_mib_max * MIB,
         tls=tls,
         mechanisms=logins or {},
-        http=http_settings(thrift, logins or {}),
+        http=http_settings(thrift, logins or {}, names),
     )
 
 

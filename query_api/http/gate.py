@@ -2,23 +2,16 @@
 name it gives the server.
 """
 
-import ipaddress
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
 from hive.errors import ForbiddenError
 from query_api.http.access import OPEN, Access, Role, Tokens
 from query_api.http.messages import header, is_json
+from query_api.own_hosts import OwnHosts, is_loopback, name_in
 
-_LOCAL_NAMES: Final = frozenset(("localhost", "localhost.localdomain"))
-_HOSTS_REMEMBERED: Final = 1024
-_HOST_BYTES_MAX: Final = 261
-"""Those of a name in DNS and of a port."""
-_SHOWN_MAX: Final = 100
 _NO_HOOKS: Final = (
     "the metastore's authorization guards reads (thrift.relay_reads, thrift.relay_reads_of or "
     "thrift.authorization), and HTTP doesn't ask it, so only administrators may read: "
@@ -69,9 +62,8 @@ class Gate:
     ) -> None:
         """`names` are this server's own, beside its addresses."""
         self._tokens = tokens
-        self._names = frozenset(name.lower() for name in names)
         self._hooks_guard_reads = hooks_guard_reads
-        self._is_own = lru_cache(_HOSTS_REMEMBERED)(self._names_this_server)
+        self._own_hosts = OwnHosts(names)
 
     def caller(self, scope: Scope, access: Access) -> Holder | None:
         """The caller; None if a reader's token is missing. Raises ForbiddenError for those who may
@@ -96,13 +88,11 @@ class Gate:
         if self._tokens.are_known:
             role, name = self._holder(scope)
             return Holder(name, address) if role >= Role.READ else None
-        host = _host(scope)
-        if not self._is_own(host, _is_loopback(address)):
-            shown = host[:_SHOWN_MAX].decode("ascii", "backslashreplace")
-            raise ForbiddenError(
-                f"{shown!r} isn't known as a name of this server: ask it by an address, or list "
-                "the name in reads.hosts, or configure tokens (reads.tokens_path)"
-            )
+        self._own_hosts.require(
+            header(scope, b"host") or b"",
+            is_local=is_loopback(address),
+            otherwise="configure tokens (reads.tokens_path)",
+        )
         return Holder("", address)
 
     def may_read(self, scope: Scope) -> bool:
@@ -141,8 +131,8 @@ class Gate:
                     f"{why}send a token of the role admin: Authorization: Bearer …"
                 )
             return Holder(name, address)
-        host = _host(scope)
-        if not (_is_loopback(address) and _is_loopback(_name_in(host))):
+        host = header(scope, b"host") or b""
+        if not (is_loopback(address) and is_loopback(name_in(host))):
             raise ForbiddenError(
                 f"{why}without tokens (reads.tokens_path) only this machine may ask, by its own "
                 "name, or who proves the workers' secret (worker.secret_file)"
@@ -153,18 +143,6 @@ class Gate:
 
     def _holder(self, scope: Scope) -> tuple[Role, str]:
         return self._tokens.holder_of(header(scope, b"authorization"))
-
-    def _names_this_server(self, host: bytes, is_local: bool) -> bool:
-        """Whether no page of a stranger can have been loaded from this host.
-
-        Nobody else can have an address, or a name of this server. A name without dots is the
-        network's own, so that pages from outside can't have it; on this machine there is no need
-        for such a name.
-        """
-        name = _name_in(host)
-        if name in self._names or name in _LOCAL_NAMES or _is_address(name):
-            return True
-        return not is_local and name != "" and "." not in name
 
 
 def is_partner(scope: Scope) -> bool:
@@ -177,40 +155,6 @@ def _address(scope: Scope) -> str:
     return "" if client is None else str(client[0])
 
 
-def _host(scope: Scope) -> bytes:
-    """The `Host` header; empty if it is longer than any name, for hosts are remembered."""
-    host = header(scope, b"host") or b""
-    return host if len(host) <= _HOST_BYTES_MAX else b""
-
-
-def _name_in(host: bytes) -> str:
-    """The name or address in a `Host` header, without its port; empty if it has none."""
-    if b"@" in host:
-        return ""
-    try:
-        return (urlsplit(f"//{host.decode('ascii')}").hostname or "").removesuffix(".")
-    except ValueError:
-        return ""
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-@lru_cache(_HOSTS_REMEMBERED)
-def _is_loopback(host: str) -> bool:
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host.lower() in _LOCAL_NAMES
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback
-
-
 def is_this_machine(scope: Scope) -> bool:
     """Whether a request comes from this machine."""
-    return _is_loopback(_address(scope))
+    return is_loopback(_address(scope))

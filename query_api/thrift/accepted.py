@@ -124,7 +124,7 @@ class AcceptedHttp(HttpConnection):
         if identity.kind:
             dispatch.identify(identity)
             hub.metrics.logins[identity.kind] += 1
-        elif identity.user:
+        else:
             dispatch.claim(identity.user)
         return session
 

@@ -88,6 +88,12 @@ def _others() -> list[corpus.Call]:
     ]
 
 
+_HIVES_HEAD: Final = (
+    b"POST /metastore/* HTTP/1.1\r\nContent-Type: application/x-thrift\r\n"
+    b"X-Actor-Username: ann\r\nHost: 127.0.0.1\r\n"
+)
+
+
 def thrift_posts() -> list[bytes]:
     """Each of these calls as a request of HTTP, and one in chunks."""
     # There are no frames in a body.
@@ -95,16 +101,13 @@ def thrift_posts() -> list[bytes]:
     in_chunks = b"".join(
         b"%x\r\n%b\r\n" % (len(part), part) for part in (calls[0][:9], calls[0][9:])
     )
-    chunked = b"POST /metastore HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n%b0\r\n\r\n"
-    return [*map(thrift_post, calls), chunked % in_chunks]
+    chunked = _HIVES_HEAD + b"Transfer-Encoding: chunked\r\n\r\n%b0\r\n\r\n" % in_chunks
+    return [*map(thrift_post, calls), chunked]
 
 
 def thrift_post(call: bytes) -> bytes:
     """What Hive's client over HTTP sends."""
-    head = (
-        b"POST /metastore/* HTTP/1.1\r\nContent-Type: application/x-thrift\r\nX-Actor-Username: ann"
-    )
-    return head + b"\r\nContent-Length: %d\r\nHost: 127.0.0.1\r\n\r\n" % len(call) + call
+    return _HIVES_HEAD + b"Content-Length: %d\r\n\r\n" % len(call) + call
 
 
 def http_requests() -> list[bytes]:

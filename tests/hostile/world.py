@@ -20,6 +20,7 @@ from tests.hostile import seeds
 from tests.hostile.exchange import ThriftPort
 from tests.hostile.probes import Probes, probing
 from tests.query_api.sales import ORDERS, sales
+from tests.query_api.thrift.http_transport.clients import HEADERS
 from tests.query_api.thrift.methods import wire
 from tests.query_api.thrift.methods.corpus import Call
 from tests.query_api.thrift.structs import message
@@ -121,7 +122,7 @@ def standing(folder: Path, servers: str, database_url: str) -> Iterator[World]:
                 assert answer["table"]["tableName"] == ORDERS.table
 
         def ask_thrift_over_http() -> None:
-            posts.request("POST", "/metastore", call)
+            posts.request("POST", "/metastore", call, HEADERS)
             assert _status(posts) == 200
 
         def ask_http() -> None:

@@ -9,8 +9,9 @@ from typing import Final, cast
 import httptools
 import structlog
 
-from hive.errors import RefusedLoginError
+from hive.errors import ForbiddenError, RefusedLoginError
 from query_api.in_flight import LARGE_BYTES, TOO_MANY_BYTES, Budget
+from query_api.own_hosts import is_loopback
 from query_api.thrift.connection.flow_control import FlowControl
 from query_api.thrift.http_transport.request import Request, too_large
 from query_api.thrift.http_transport.response import CONTINUE, Headers, Response, refusal
@@ -61,6 +62,8 @@ class HttpConnection(asyncio.Protocol):
     def __init__(self, settings: ThriftSettings, budget: Budget) -> None:
         self.session: Session | None = None
         self.client_address = ""
+        self._is_local = False
+        """Whether the client is on this machine."""
         self.ended: str | None = None
         """The reason in a word, if this side ended the connection."""
         self.why = ""
@@ -140,6 +143,7 @@ class HttpConnection(asyncio.Protocol):
         self.transport.set_write_buffer_limits(high=LARGE_BYTES, low=0)
         peer = transport.get_extra_info("peername")
         self.client_address = f"{peer[0]}:{peer[1]}" if peer else ""
+        self._is_local = bool(peer) and is_loopback(peer[0])
         self._flow.start_clock()
 
     def data_received(self, data: bytes) -> None:
@@ -248,10 +252,7 @@ class HttpConnection(asyncio.Protocol):
         """Finds out who sends the request, at once or by a task."""
         request, schemes = self._request, self._settings.http.schemes
         if not schemes:
-            try:
-                self._identity = Identity(request.actor(), "")
-            except ValueError as error:
-                self._refuse(HTTPStatus.BAD_REQUEST, f"x-actor-username {error}")
+            self._identify_by_claim()
             return
         header = request.headers.get(b"authorization")
         if header is not None:
@@ -259,6 +260,27 @@ class HttpConnection(asyncio.Protocol):
         if self._identity is None:
             self._flow.pause_reading()
             self._login = asyncio.get_running_loop().create_task(self._log_in(header))
+
+    def _identify_by_claim(self) -> None:
+        """Believes a client who it says that it is, unless a page in a browser could say so."""
+        request = self._request
+        try:
+            self._settings.http.own_hosts.require(
+                request.headers.get(b"host", b""),
+                is_local=self._is_local,
+                otherwise="have clients log in",
+            )
+            user = request.actor()
+        except ForbiddenError as error:
+            self._refuse(HTTPStatus.FORBIDDEN, str(error))
+        except ValueError as error:
+            self._refuse(HTTPStatus.BAD_REQUEST, f"x-actor-username {error}")
+        else:
+            if user:
+                self._identity = Identity(user, "")
+            else:
+                why = "the header x-actor-username must name the user, as at a metastore"
+                self._refuse(HTTPStatus.UNAUTHORIZED, why)
 
     async def _log_in(self, header: bytes | None) -> None:
         schemes = self._settings.http.schemes

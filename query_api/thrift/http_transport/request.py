@@ -10,9 +10,18 @@ from query_api.thrift.sasl.plain import CHARS_MAX
 
 ACTOR: Final = b"x-actor-username"
 """Says who a client is that needn't prove it."""
+_THRIFT: Final = b"application/x-thrift"
 _TRACE: Final = frozenset((b"traceparent", b"tracestate"))
 _NEEDED: Final = frozenset(
-    (b"authorization", b"content-length", b"expect", b"transfer-encoding", ACTOR)
+    (
+        b"authorization",
+        b"content-length",
+        b"content-type",
+        b"expect",
+        b"host",
+        b"transfer-encoding",
+        ACTOR,
+    )
 )
 
 
@@ -65,6 +74,11 @@ class Request(msgspec.Struct):
         length = self.headers.get(b"content-length", b"0")
         if int(length) > body_bytes_max:
             return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large(body_bytes_max))
+        content_type = self.headers.get(b"content-type", b"").partition(b";")[0]
+        if content_type.strip().lower() != _THRIFT:
+            # Browsers let a page send other types to any server without asking it first.
+            why = f"calls of the metastore are sent as content-type: {_THRIFT.decode()}"
+            return Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, why)
         return None
 
     def actor(self) -> str:

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from query_api.own_hosts import OwnHosts
 from query_api.thrift.http_transport.scheme import Scheme
 
 PATH: Final = "metastore"
@@ -16,3 +17,5 @@ class HttpSettings(msgspec.Struct, frozen=True):
     path: str = f"/{PATH}"
     schemes: Mapping[str, Scheme] = {}
     """By their names in lower case; if there are any, clients must use one."""
+    own_hosts: OwnHosts = OwnHosts()
+    """By which names clients that use none may ask."""

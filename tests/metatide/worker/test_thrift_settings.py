@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from hive.errors import InputError
+from hive.errors import ForbiddenError, InputError
 from metatide.config import Config, load
 from metatide.metastores import require_proof, upstream_settings
 from metatide.worker.application import worker_application
@@ -148,6 +148,13 @@ def test_a_port_for_http_needs_the_other_one_and_has_a_path() -> None:
         config(THRIFT_HTTP_PORT="0")
     configured = config(THRIFT_HTTP_PORT="0", THRIFT_PORT="0", THRIFT_HTTP_PATH="/hms/")
     assert thrift_settings(configured.thrift, None).http.path == "/hms"
+
+
+def test_clients_of_http_ask_by_the_names_of_the_worker() -> None:
+    own_hosts = thrift_settings(config().thrift, None, names=["cache.example.com"]).http.own_hosts
+    own_hosts.require(b"cache.example.com:9084", is_local=False, otherwise="")
+    with pytest.raises(ForbiddenError):
+        own_hosts.require(b"a.example", is_local=False, otherwise="")
 
 
 def test_tokens_need_a_port_for_http_and_tls() -> None:

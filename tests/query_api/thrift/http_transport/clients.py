@@ -13,13 +13,20 @@ from tests.query_api.thrift.structs import message
 
 PATH = "/metastore/*"
 SPNEGO: Final = "1.3.6.1.5.5.2"
+HEADERS = {
+    "host": "localhost",
+    "content-type": "application/x-thrift",
+    "x-actor-username": "ann",
+}
+HEAD = f"POST {PATH} HTTP/1.1\r\n" + "".join(f"{n}: {v}\r\n" for n, v in HEADERS.items())
+"""The beginning of a request."""
 
 
 def post(
     body: bytes, headers: Mapping[str, str] | None = None, path: str = PATH, method: str = "POST"
 ) -> bytes:
     """A whole request."""
-    lines = {"host": "here", "content-length": str(len(body)), **(headers or {})}
+    lines = {**HEADERS, "content-length": str(len(body)), **(headers or {})}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + body
 

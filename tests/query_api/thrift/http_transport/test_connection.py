@@ -12,16 +12,18 @@ from hive.errors import ClosedStoreError
 from metatide.config.values import ThriftUrl
 from query_api.in_flight import Budget
 from query_api.latest.latest_log import LatestLog
+from query_api.own_hosts import OwnHosts
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.targets import Target, TargetKind
 from query_api.thrift.call import Call, CallAnswer
 from query_api.thrift.http_transport.connection import DISCARDED_BYTES_MAX, HEAD_BYTES_MAX
+from query_api.thrift.http_transport.settings import HttpSettings
 from query_api.thrift.metastore.client_identity import SET_UGI
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.settings import ThriftSettings
 from tests.query_api.shards import ORDERS, moment
-from tests.query_api.thrift.http_transport.clients import call, post, serving_http
+from tests.query_api.thrift.http_transport.clients import HEAD, call, post, serving_http
 from tests.query_api.thrift.serving import HOST, Metastore, answer, result, until
 from tests.query_api.thrift.structs import message, text
 from tests.support.hive.client import HiveClient
@@ -97,7 +99,7 @@ async def test_a_request_may_come_byte_by_byte_and_in_chunks() -> None:
             await asyncio.sleep(0)
         assert (await client.answer()).body == reply("get_table", result("c"))
         body = message("get_table", text(1, "y" * 5000) + b"\0")
-        head = b"POST /metastore HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n"
+        head = f"{HEAD}transfer-encoding: chunked\r\n\r\n".encode()
         chunks = (b"%x\r\n%b\r\n" % (len(part), part) for part in (body[:9], body[9:77], body[77:]))
         said = await client.ask(head + b"".join(chunks) + b"0\r\n\r\n")
         assert said.body == reply("get_table", result("c"))
@@ -177,19 +179,16 @@ async def test_metastores_are_told_who_the_client_says_that_it_is() -> None:
     metastore = Metastore()
     async with serving_http(metastore, **METHODS) as here:
         client = await here.connect()
-        for user in ("ann", "ann", "bob", ""):
-            said = await client.ask(
-                call("create_database", headers={"x-actor-username": user} if user else {})
-            )
+        for user in ("ann", "ann", "bob"):
+            said = await client.ask(call("create_database", headers={"x-actor-username": user}))
             assert said.body == reply("create_database", result("m:create_database"))
         assert metastore.heard == [
             *(SET_UGI, "create_database", "create_database"),
             *(SET_UGI, "create_database"),
-            "create_database",
         ]
         assert b"ann" in metastore.calls[0]
         # Hive's clients send it with every request.
-        await client.ask(call("get_table", headers={"X-Actor-UserName": "ann"}))
+        await client.ask(call("get_table").replace(b"x-actor-username", b"X-Actor-UserName"))
         assert here.users() == ["ann"]
 
 
@@ -242,6 +241,15 @@ async def test_without_a_metastore_a_call_gets_the_exception_that_says_so() -> N
         (post(b"no call"), 400, ""),
         (post(b"\0", {"content-length": "9999999"}), 413, "at most 1000000 bytes"),
         (post(b"\0", {"x-actor-username": "y" * 300}), 400, "can't be the name of a user"),
+        (post(b"\0", {"x-actor-username": ""}), 401, "must name the user"),
+        (post(b"\0", {"content-type": "text/plain"}), 415, "content-type: application/x-thrift"),
+        (post(b"\0", {"content-type": ""}), 415, "content-type: application/x-thrift"),
+        (post(b"\0", {"host": "a.example"}), 403, "'a.example' isn't known as a name"),
+        (post(b"\0", {"host": "a"}), 403, "list the name in reads.hosts, or have clients log in"),
+        (
+            b"POST /metastore HTTP/1.1\r\nhost: localhost\r\nhost: a.example\r\n\r\n",
+            *(400, "host is sent more than once"),
+        ),
         (
             b"POST /metastore HTTP/1.1\r\nauthorization: a\r\nauthorization: b\r\n\r\n",
             *(400, "authorization is sent more than once"),
@@ -263,6 +271,14 @@ async def test_what_is_no_call_is_refused_with_the_reason(
         assert not here.running.methods.calls
         await until(lambda: 'refused_total{reason="protocol"} 1.0' in here.metrics())
         assert here.bytes_in_flight == 0
+
+
+@pytest.mark.parametrize("host", ["Cache.example.com:9084", "127.0.0.1", "[::1]:9084"])
+async def test_a_server_is_asked_by_its_own_names(host: str) -> None:
+    settings = ThriftSettings(http=HttpSettings(own_hosts=OwnHosts(("cache.example.com",))))
+    async with serving_http(settings=settings, **METHODS) as here:
+        headers = {"host": host, "content-type": "Application/X-Thrift; charset=utf-8"}
+        assert (await here.ask(call("get_table", headers=headers))).status == 200
 
 
 async def test_after_a_refused_request_the_connection_goes_on() -> None:
@@ -288,7 +304,7 @@ async def test_a_body_without_a_length_is_limited_too() -> None:
     settings = ThriftSettings(message_bytes_max=100_000)
     async with serving_http(settings=settings) as here:
         client = await here.connect()
-        head = b"POST /metastore HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
+        head = f"{HEAD}transfer-encoding: chunked\r\n\r\n".encode()
         client.writer.write(head + b"%x\r\n" % 100_001 + bytes(100_001))
         assert (await client.answer()).status == 413
         client.writer.write(b"\r\n%x\r\n" % DISCARDED_BYTES_MAX + bytes(DISCARDED_BYTES_MAX))
@@ -297,8 +313,8 @@ async def test_a_body_without_a_length_is_limited_too() -> None:
 
 
 async def test_a_head_or_a_trailer_that_never_ends_is_refused() -> None:
-    endless = b"POST /metastore HTTP/1.1\r\nx: "
-    trailers = b"POST /metastore HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx: "
+    endless = f"{HEAD}x: ".encode()
+    trailers = f"{HEAD}transfer-encoding: chunked\r\n\r\n0\r\nx: ".encode()
     for begin in (endless, trailers):
         async with serving_http() as here:
             client = await here.connect()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from query_api.thrift.settings import ThriftSettings
-from tests.query_api.thrift.http_transport.clients import PATH, call, serving_http
+from tests.query_api.thrift.http_transport.clients import HEAD, call, serving_http
 from tests.query_api.thrift.serving import Metastore, answer, result, until
 from tests.query_api.thrift.structs import message, text
 
@@ -19,7 +19,7 @@ REQUESTS = (
     call("get_table", headers={"x-actor-username": "ann"}),
     call("get_pieces") + call("get_table"),
     call("create_database", headers={"x-actor-username": "bob"}),
-    f"POST {PATH} HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n".encode() + CHUNKS + b"0\r\n\r\n",
+    f"{HEAD}transfer-encoding: chunked\r\n\r\n".encode() + CHUNKS + b"0\r\n\r\n",
 )
 
 

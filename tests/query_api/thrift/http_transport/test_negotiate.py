@@ -208,7 +208,8 @@ async def test_curl_logs_in_by_its_ticket(
     metastore = Metastore()
     async with serving_http(metastore, settings=realm.settings()) as here:
         address = f"https://{HOST}:{here.port}{PATH}"
-        options = ("-s", "--insecure", "--negotiate", "-u", ":", "--data-binary", f"@{request}")
+        content = ("-H", "content-type: application/x-thrift", "--data-binary", f"@{request}")
+        options = ("-s", "--insecure", "--negotiate", "-u", ":", *content)
         # The certificate is that of an address, and tickets are for names.
         process = await asyncio.create_subprocess_exec(
             *(system_program("curl"), *options, address, address),
