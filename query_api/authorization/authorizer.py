@@ -4,6 +4,7 @@ from collections.abc import Hashable, Set
 from typing import Protocol
 
 from query_api.authorization.areas import Area
+from query_api.positions import Position
 
 
 class Reader(Protocol):
@@ -25,8 +26,8 @@ class Reader(Protocol):
 class Authorizer(Protocol):
     """Decides for a user. A no isn't a refusal: the metastore answers the call, or refuses it."""
 
-    async def may_see(self, reader: Reader, areas: Set[Area], /) -> bool:
-        """Whether the user may see all of these areas, at a moment after the call of this method
-        began.
+    async def may_see(self, reader: Reader, areas: Set[Area], position: Position, /) -> bool:
+        """Whether the user may see an answer as of this position about all of these areas, at a
+        moment after the call of this method began.
         """
         ...

@@ -7,6 +7,7 @@ from hive.errors import InputError
 from hive.patterns import compile_pattern
 from query_api.authorization.areas import AreaPattern, areas_of
 from query_api.authorization.authorizer import Authorizer, Reader
+from query_api.positions import Position
 from query_api.targets import Target
 
 CALL: Final = "()"
@@ -44,11 +45,11 @@ class Guard:
         areas = areas_of(targets)
         return any(pattern.touches(area) for pattern in self._areas for area in areas)
 
-    async def allows(self, reader: Reader, targets: tuple[Target, ...]) -> bool:
-        """Whether a user may see what is made of these targets."""
+    async def allows(self, reader: Reader, targets: tuple[Target, ...], position: Position) -> bool:
+        """Whether a user may see what is made of these targets, as of this position."""
         if self.authorizer is None or not targets:
             return True
-        return await self.authorizer.may_see(reader, areas_of(targets))
+        return await self.authorizer.may_see(reader, areas_of(targets), position)
 
 
 def patterns_of(texts: Iterable[str]) -> tuple[tuple[str, ...], tuple[AreaPattern, ...]]:

@@ -9,6 +9,7 @@ import structlog
 from hive.errors import InputError
 from query_api.authorization.areas import Area, AreaPattern
 from query_api.authorization.authorizer import Reader
+from query_api.positions import Position
 from query_api.watched_file import WatchedFile
 
 EVERYBODY: Final = "*"
@@ -40,7 +41,8 @@ class Lists:
         read_grants(path)
         self._file = WatchedFile(path, _read_or_deny)
 
-    async def may_see(self, reader: Reader, areas: Set[Area]) -> bool:
+    async def may_see(self, reader: Reader, areas: Set[Area], position: Position) -> bool:
+        # A name is allowed whatever bears it.
         grants = self._file.content()
         return all(grants.allow(reader.user, area) for area in areas)
 

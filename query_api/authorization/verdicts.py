@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Hashable, Set
+from collections.abc import Hashable, Iterable, Mapping, Set
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -25,14 +26,15 @@ class _Verdict(msgspec.Struct, eq=False):
     attempt: SharedAttempt[bool]
     is_allowed: bool = False
     reached: Position = Position(0, 0)
-    """The event up to which none has touched the object since the metastore said so."""
+    """The event up to which none has touched the object since the metastore was asked."""
     until_s: float = 0.0
 
 
 class MetastoreVerdicts:
     """An authorizer. It asks by one read for each user and table or database. What the metastore
-    says holds for a limited time, and until an event touches the object. Lists are the metastore's,
-    because it may leave out some of them.
+    says holds for a limited time, and until an event touches the object: neither does it count for
+    an answer that is older than such an event. Lists are the metastore's, because it may leave out
+    some of them.
     """
 
     def __init__(self, latest: LatestReads, views: Views, valid_s: float) -> None:
@@ -41,22 +43,23 @@ class MetastoreVerdicts:
         self._valid_s = valid_s
         self._verdicts: OrderedDict[tuple[Hashable, Area], _Verdict] = OrderedDict()
 
-    async def may_see(self, reader: Reader, areas: Set[Area]) -> bool:
+    async def may_see(self, reader: Reader, areas: Set[Area], position: Position) -> bool:
         if any(area.is_list or not area.db for area in areas):
             return False
         verdicts = {area: self._verdict(reader, area) for area in areas}
         reached = [verdict.reached for verdict in verdicts.values() if verdict.until_s]
-        log = await self._log(min(reached, default=self._views.reached))
-        if log is None:
+        log = await self._log(min([*reached, position]))
+        if log is None or not _is_untouched(areas, position, log):
             return False
         unsaid = [area for area, verdict in verdicts.items() if not _holds(verdict, area, log)]
         said = verdicts.keys() - set(unsaid)
         if len(unsaid) > ASKED_MAX or not all(verdicts[area].is_allowed for area in said):
             return False
         for area in unsaid:
-            if not await self._ask(reader, area, verdicts[area]):
+            verdict = verdicts[area]
+            if not await verdict.attempt.outcome(partial(self._renew, reader, area, verdict)):
                 return False
-        return True
+        return not unsaid or await self._still_allow(verdicts, position)
 
     def _verdict(self, reader: Reader, area: Area) -> _Verdict:
         key = reader.key, area
@@ -68,20 +71,15 @@ class MetastoreVerdicts:
         self._verdicts.move_to_end(key)
         return verdict
 
-    async def _ask(self, reader: Reader, area: Area, verdict: _Verdict) -> bool:
-        is_own = False
-
-        async def attempt() -> bool:
-            nonlocal is_own
-            is_own = True
-            return await self._renew(reader, area, verdict)
-
-        is_allowed = await verdict.attempt.outcome(attempt)
-        if is_own or not is_allowed:
-            return is_allowed
-        # What this call tells may be newer than the log that the attempt of another one read.
-        log = await self._log(verdict.reached)
-        return log is not None and _holds(verdict, area, log) and verdict.is_allowed
+    async def _still_allow(self, verdicts: Mapping[Area, _Verdict], position: Position) -> bool:
+        """Whether neither verdicts of which some were just given, maybe to another call, nor an
+        answer as of this position lack an event that touched what they are about.
+        """
+        since = min(position, *(verdict.reached for verdict in verdicts.values()))
+        log = await self._log(since)
+        if log is None or not _is_untouched(verdicts, since, log):
+            return False
+        return all(verdict.is_allowed for verdict in verdicts.values())
 
     async def _renew(self, reader: Reader, area: Area, verdict: _Verdict) -> bool:
         before = await self._log(verdict.reached if verdict.until_s else self._views.reached)
@@ -95,11 +93,7 @@ class MetastoreVerdicts:
         is_allowed = await reader.may_read(area)
         if is_allowed is None:
             return False
-        after = await self._log(began)
-        if after is None or not after.leaves(area.targets, began):
-            return False
-        verdict.is_allowed = is_allowed
-        verdict.reached = Position(after.epoch, after.current)
+        verdict.is_allowed, verdict.reached = is_allowed, began
         verdict.until_s = asked_s + self._valid_s
         return is_allowed
 
@@ -113,6 +107,11 @@ class MetastoreVerdicts:
 
         self._latest.ask(reached, take)
         return await shown
+
+
+def _is_untouched(areas: Iterable[Area], position: Position, log: LatestLog) -> bool:
+    """Whether no event after a position can have touched any of these areas."""
+    return log.leaves((target for area in areas for target in area.targets), position)
 
 
 def _holds(verdict: _Verdict, area: Area, log: LatestLog) -> bool:

@@ -202,7 +202,7 @@ class Dispatch:
     ) -> None:
         """Asks after the answer was made, so that what it tells is older than the permission."""
         try:
-            may_see = await self._hub.guard.allows(self._relay.reader, targets)
+            may_see = await self._hub.guard.allows(self._relay.reader, targets, answer.position)
         except Exception as error:
             may_see = False
             _failed(message, error)

@@ -10,8 +10,10 @@ from hive.errors import InputError
 from query_api import watched_file
 from query_api.authorization.areas import Area
 from query_api.authorization.lists import Lists
+from query_api.positions import Position
 
 pytestmark = pytest.mark.anyio
+NOW = Position(0, 1)
 EVERYTHING, SALES = Area("hive"), Area("hive", "sales")
 LISTS = Area("hive", "sales", is_list=True)
 ORDERS, PAYROLL = Area("hive", "sales", "orders"), Area("hive", "hr", "payroll")
@@ -57,30 +59,30 @@ async def test_who_is_not_in_it_sees_nothing(
 ) -> None:
     lists, reader = Lists(path), Named(user)
     for area in (EVERYTHING, SALES, LISTS, ORDERS, PAYROLL):
-        assert await lists.may_see(reader, {area}) == (area in areas)
-    assert await lists.may_see(reader, {ORDERS, PAYROLL}) == ({ORDERS, PAYROLL} <= {*areas})
+        assert await lists.may_see(reader, {area}, NOW) == (area in areas)
+    assert await lists.may_see(reader, {ORDERS, PAYROLL}, NOW) == ({ORDERS, PAYROLL} <= {*areas})
     public = Area("hive", "public", "t")
-    assert await lists.may_see(reader, {public}) == bool(user)
+    assert await lists.may_see(reader, {public}, NOW) == bool(user)
 
 
 async def test_a_changed_file_counts_and_one_that_can_not_be_read_allows_nothing(
     path: Path,
 ) -> None:
     lists, ann = Lists(path), Named("ann")
-    assert await lists.may_see(ann, {ORDERS})
+    assert await lists.may_see(ann, {ORDERS}, NOW)
     path.write_text("bob sales\n")
-    assert not await lists.may_see(ann, {ORDERS})
+    assert not await lists.may_see(ann, {ORDERS}, NOW)
     path.write_text(TEXT)
-    assert await lists.may_see(ann, {ORDERS})
+    assert await lists.may_see(ann, {ORDERS}, NOW)
     with capture_logs() as entries:
         path.write_text("ann sales.orders\neve a.b.c\n")
-        assert not await lists.may_see(ann, {ORDERS})
+        assert not await lists.may_see(ann, {ORDERS}, NOW)
         path.unlink()
-        assert not await lists.may_see(ann, {ORDERS})
+        assert not await lists.may_see(ann, {ORDERS}, NOW)
     assert [entry["log_level"] for entry in entries] == ["error", "error"]
     assert "line 2" in entries[0]["why"]
     path.write_text(TEXT)
-    assert await lists.may_see(ann, {ORDERS})
+    assert await lists.may_see(ann, {ORDERS}, NOW)
 
 
 def test_a_file_that_can_not_be_read_at_the_start_is_an_error(path: Path) -> None:

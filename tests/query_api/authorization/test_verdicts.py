@@ -25,6 +25,8 @@ SALES = Area("hive", "sales")
 TABLE = table_name(None, "sales", "orders")
 NEIGHBOUR = table_name(None, "sales", "other")
 FIRST = 5
+NOW = Position(0, FIRST + 9)
+"""Of an answer that lacks no event."""
 
 
 class Caller:
@@ -75,16 +77,16 @@ def verdicts_of(backend: Backend, valid_s: float = 60.0) -> MetastoreVerdicts:
 async def test_one_read_is_made_for_each_user_and_object(backend: Backend) -> None:
     own, ann, eve = verdicts_of(backend), Caller(), Caller("eve", allowed=False)
     for _ in range(3):
-        assert await own.may_see(ann, {ORDERS})
-        assert await own.may_see(ann, {ORDERS, SALES})
-        assert not await own.may_see(eve, {ORDERS})
+        assert await own.may_see(ann, {ORDERS}, NOW)
+        assert await own.may_see(ann, {ORDERS, SALES}, NOW)
+        assert not await own.may_see(eve, {ORDERS}, NOW)
     assert sorted(ann.areas) == [SALES, ORDERS]
     assert eve.areas == [ORDERS]
 
 
 async def test_calls_at_the_same_time_share_it(backend: Backend) -> None:
     own, ann = verdicts_of(backend), Caller()
-    assert all(await asyncio.gather(*(own.may_see(ann, {ORDERS}) for _ in range(9))))
+    assert all(await asyncio.gather(*(own.may_see(ann, {ORDERS}, NOW) for _ in range(9))))
     assert ann.areas == [ORDERS]
 
 
@@ -93,26 +95,43 @@ async def test_calls_at_the_same_time_share_a_failure(
     backend: Backend, allowed: bool | None
 ) -> None:
     own, ann = verdicts_of(backend), Caller(allowed=allowed)
-    assert not any(await asyncio.gather(*(own.may_see(ann, {ORDERS}) for _ in range(20))))
+    assert not any(await asyncio.gather(*(own.may_see(ann, {ORDERS}, NOW) for _ in range(20))))
     assert ann.areas == [ORDERS]
 
 
-async def test_who_waited_looks_at_the_log_once_more(backend: Backend, log: Log) -> None:
-    class Reads:
-        """Reads of the log, before the fifth of which an event comes."""
+class Reads:
+    """Reads of the log, before one of which an event comes."""
 
-        count = 0
+    def __init__(self, backend: Backend, log: Log, changed_before: int) -> None:
+        self.count = 0
+        self._backend = backend
+        self._log = log
+        self._changed_before = changed_before
 
-        def ask(self, reached: Position, take: Callable[[LatestLog | None], None]) -> None:
-            self.count += 1
-            if self.count == 5:
-                log.add(RowEffects(tables=(TABLE,)))
-            backend.latest.ask(reached, take)
+    def ask(self, reached: Position, take: Callable[[LatestLog | None], None]) -> None:
+        self.count += 1
+        if self.count == self._changed_before:
+            self._log.add(RowEffects(tables=(TABLE,)))
+        self._backend.latest.ask(reached, take)
 
-    reads, ann = Reads(), Caller()
+
+@pytest.mark.parametrize("changed_before", [1, 2, 3])
+async def test_it_does_not_count_for_an_answer_of_before_an_event(
+    backend: Backend, log: Log, changed_before: int
+) -> None:
+    reads, ann = Reads(backend, log, changed_before), Caller()
     own = MetastoreVerdicts(cast(LatestReads, reads), backend.views, 60.0)
-    verdicts = await asyncio.gather(*(own.may_see(ann, {ORDERS}) for _ in range(2)))
-    assert verdicts == [True, False]
+    for _ in range(2):
+        assert not await own.may_see(ann, {ORDERS}, Position(0, FIRST))
+    assert await own.may_see(ann, {ORDERS}, Position(0, FIRST + 1))
+    assert await own.may_see(ann, {OTHER}, Position(0, FIRST))
+
+
+async def test_who_waited_looks_at_the_log_once_more(backend: Backend, log: Log) -> None:
+    reads, ann = Reads(backend, log, 4), Caller()
+    own = MetastoreVerdicts(cast(LatestReads, reads), backend.views, 60.0)
+    verdicts = await asyncio.gather(*(own.may_see(ann, {ORDERS}, NOW) for _ in range(2)))
+    assert verdicts == [False, False]
     assert ann.areas == [ORDERS]
     assert reads.count == 5
 
@@ -131,10 +150,10 @@ async def test_it_counts_until_an_event_touches_the_object(
     backend: Backend, log: Log, effects: RowEffects, reads: int
 ) -> None:
     own, ann = verdicts_of(backend), Caller()
-    assert await own.may_see(ann, {ORDERS})
+    assert await own.may_see(ann, {ORDERS}, NOW)
     log.add(effects)
     ann.allowed = False
-    assert await own.may_see(ann, {ORDERS}) == (reads == 1)
+    assert await own.may_see(ann, {ORDERS}, NOW) == (reads == 1)
     assert len(ann.areas) == reads
 
 
@@ -143,43 +162,44 @@ async def test_it_does_not_count_if_an_event_touches_the_object_meanwhile(
 ) -> None:
     own, ann = verdicts_of(backend), Caller()
     ann.meanwhile = lambda: log.add(RowEffects(tables=(TABLE,)))
-    assert not await own.may_see(ann, {ORDERS})
+    assert not await own.may_see(ann, {ORDERS}, NOW)
     ann.meanwhile = lambda: log.add(RowEffects(tables=(NEIGHBOUR,)))
-    assert await own.may_see(ann, {ORDERS})
+    assert await own.may_see(ann, {ORDERS}, NOW)
     assert len(ann.areas) == 2
 
 
 async def test_it_counts_for_a_limited_time(backend: Backend) -> None:
     own, ann = verdicts_of(backend, valid_s=0.05), Caller()
-    assert await own.may_see(ann, {ORDERS})
+    assert await own.may_see(ann, {ORDERS}, NOW)
     await asyncio.sleep(0.06)
-    assert await own.may_see(ann, {ORDERS})
+    assert await own.may_see(ann, {ORDERS}, NOW)
     assert len(ann.areas) == 2
 
 
 async def test_no_answer_is_a_no_that_is_not_remembered(backend: Backend, log: Log) -> None:
     own, ann = verdicts_of(backend), Caller(allowed=None)
-    assert not await own.may_see(ann, {ORDERS})
+    assert not await own.may_see(ann, {ORDERS}, NOW)
     ann.allowed = True
     log.database.log, shown = None, log.database.log
-    assert not await own.may_see(ann, {ORDERS})
+    assert not await own.may_see(ann, {ORDERS}, NOW)
     log.database.log = shown
-    assert await own.may_see(ann, {ORDERS})
+    assert await own.may_see(ann, {ORDERS}, NOW)
     assert len(ann.areas) == 2
 
 
 async def test_another_history_of_the_database_ends_it(backend: Backend, log: Log) -> None:
     own, ann = verdicts_of(backend), Caller()
-    assert await own.may_see(ann, {ORDERS})
+    assert await own.may_see(ann, {ORDERS}, NOW)
     log.database.log = LatestLog(1, FIRST, [])
-    assert await own.may_see(ann, {ORDERS})
+    assert not await own.may_see(ann, {ORDERS}, NOW)
+    assert await own.may_see(ann, {ORDERS}, Position(1, FIRST))
     assert len(ann.areas) == 2
 
 
 async def test_lists_are_never_allowed_and_nothing_is_asked_for_them(backend: Backend) -> None:
     own, ann = verdicts_of(backend), Caller()
     for area in (Area("hive"), Area("hive", "sales", is_list=True)):
-        assert not await own.may_see(ann, {area, ORDERS})
+        assert not await own.may_see(ann, {area, ORDERS}, NOW)
     assert not ann.areas
 
 
@@ -188,15 +208,15 @@ async def test_few_objects_are_asked_for_at_a_time(
 ) -> None:
     monkeypatch.setattr(verdicts, "ASKED_MAX", 1)
     own, ann = verdicts_of(backend), Caller()
-    assert not await own.may_see(ann, {ORDERS, OTHER})
+    assert not await own.may_see(ann, {ORDERS, OTHER}, NOW)
     assert not ann.areas
-    assert await own.may_see(ann, {ORDERS})
-    assert await own.may_see(ann, {ORDERS, OTHER})
+    assert await own.may_see(ann, {ORDERS}, NOW)
+    assert await own.may_see(ann, {ORDERS, OTHER}, NOW)
 
 
 async def test_few_are_remembered(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdicts, "REMEMBERED_MAX", 1)
     own, ann = verdicts_of(backend), Caller()
     for area in (ORDERS, OTHER, ORDERS):
-        assert await own.may_see(ann, {area})
+        assert await own.may_see(ann, {area}, NOW)
     assert len(ann.areas) == 3

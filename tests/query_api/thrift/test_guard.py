@@ -12,7 +12,10 @@ from query_api.authorization.areas import Area
 from query_api.authorization.authorizer import Reader
 from query_api.authorization.guard import Guard
 from query_api.authorization.verdicts import MetastoreVerdicts
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.row_effects import RowEffects
 from query_api.partners import Partners, SecretFile
+from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from query_api.thrift.call import Call, CallAnswer, Relay
@@ -97,7 +100,7 @@ class Allowed:
         self.users: dict[str, set[Area]] = {}
         self.questions: list[tuple[str, Set[Area]]] = []
 
-    async def may_see(self, reader: Reader, areas: Set[Area]) -> bool:
+    async def may_see(self, reader: Reader, areas: Set[Area], position: Position) -> bool:
         self.questions.append((reader.user, areas))
         return areas <= self.users.get(reader.user, set())
 
@@ -126,7 +129,7 @@ async def test_nobody_gets_what_was_kept_for_another() -> None:
 
 async def test_an_authorizer_that_fails_allows_nothing() -> None:
     class Failing:
-        async def may_see(self, reader: Reader, areas: Set[Area]) -> bool:
+        async def may_see(self, reader: Reader, areas: Set[Area], position: Position) -> bool:
             raise ValueError(f"{reader.user} and {areas}")
 
     async with serving(
@@ -149,8 +152,8 @@ class Later:
 
     authorizer: MetastoreVerdicts
 
-    async def may_see(self, reader: Reader, areas: Set[Area]) -> bool:
-        return await self.authorizer.may_see(reader, areas)
+    async def may_see(self, reader: Reader, areas: Set[Area], position: Position) -> bool:
+        return await self.authorizer.may_see(reader, areas, position)
 
 
 async def test_the_metastore_is_asked_by_a_read_on_the_users_connection() -> None:
@@ -158,7 +161,8 @@ async def test_the_metastore_is_asked_by_a_read_on_the_users_connection() -> Non
     metastore.replies["get_table_req"] = b"\x0c\0\0\0\0"
     metastore.replies["get_database"] = b"\x0c\0\1\0\0"
     later = Later()
-    async with serving(metastore, more={"guard": Guard((), later)}, **METHODS) as here:
+    more = {"guard": Guard((), later)}
+    async with serving(metastore, log=LatestLog(0, 1, []), more=more, **METHODS) as here:
         hub = here.server._hub
         later.authorizer = MetastoreVerdicts(hub.latest, hub.views, 60.0)
         client = await here.connect()
@@ -174,6 +178,24 @@ async def test_the_metastore_is_asked_by_a_read_on_the_users_connection() -> Non
         other = await here.connect()
         await user(other, "bob")
         assert await says(other, "get_table") == "m:get_table"
+
+
+async def test_an_answer_of_before_an_event_is_the_metastores() -> None:
+    metastore, later = Metastore(), Later()
+    metastore.replies["get_table_req"] = b"\x0c\0\0\0\0"
+    log = LatestLog(0, 5, [(event, RowEffects(tables=(ORDERS,))) for event in (4, 5)])
+    methods: dict[str, Any] = {
+        f"get_{event}": lambda _, event=event: answer("cache", event=event, targets=(TABLE,))
+        for event in (3, 5)
+    }
+    more = {"guard": Guard((), later)}
+    async with serving(metastore, log=log, more=more, **methods) as here:
+        hub = here.server._hub
+        later.authorizer = MetastoreVerdicts(hub.latest, hub.views, 60.0)
+        client = await here.connect()
+        await user(client, "ben")
+        assert await says(client, "get_3") == "m:get_3"
+        assert await says(client, "get_5") == "cache"
 
 
 @pytest.mark.parametrize("has_secret", [True, False])
