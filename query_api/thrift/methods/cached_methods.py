@@ -1,5 +1,6 @@
 """The methods that the cache answers, from arguments to result structs."""
 
+import asyncio
 from collections.abc import Set
 from functools import lru_cache
 from operator import or_
@@ -31,6 +32,8 @@ from query_api.thrift.methods.transactions import OF_TRANSACTIONS
 _CURRENT_EVENT: Final = "get_current_notificationEventId"
 _REMEMBERED: Final = 4096
 _REMEMBERED_BYTES_MAX: Final = 2048
+AT_ONCE_BYTES_MAX: Final = 16 * 1024
+"""Longer arguments are parsed in a thread, so that other calls needn't wait."""
 _EVENT: Final = Packing("!bhqb").pack
 
 
@@ -103,9 +106,9 @@ class CachedMethods:
         if self._leaves_all:
             return Relay(Unable.CATALOG)
         method = self._methods.get(call.method)
-        if method is None:
+        if method is None or len(call.arguments) > AT_ONCE_BYTES_MAX:
             return None
-        request: Understood | None = self._understood(call)
+        request: Understood | None = self._understood(call.method, call.arguments)
         if request is Unable.EXPRESSION:
             request = self._read_now(method, call)
         if request is None:
@@ -137,7 +140,7 @@ class CachedMethods:
         if call.method == _CURRENT_EVENT:
             return await self._current_event(call.min_position)
         method = self._methods[call.method]
-        request = self._understood(call)
+        request = await self._understood_later(call.method, call.arguments)
         if request is Unable.EXPRESSION:
             request = await self._read(method, call)
         if isinstance(request, Unable):
@@ -169,10 +172,15 @@ class CachedMethods:
         except InputError:
             return None
 
-    def _understood(self, call: Call) -> Understood:
-        if len(call.arguments) > _REMEMBERED_BYTES_MAX:
-            return self._understand(call.method, call.arguments)
-        return self._remembered(call.method, call.arguments)
+    def _understood(self, name: str, arguments: bytes) -> Understood:
+        if len(arguments) > _REMEMBERED_BYTES_MAX:
+            return self._understand(name, arguments)
+        return self._remembered(name, arguments)
+
+    async def _understood_later(self, name: str, arguments: bytes) -> Understood:
+        if len(arguments) > AT_ONCE_BYTES_MAX:
+            return await asyncio.to_thread(self._understand, name, arguments)
+        return self._understood(name, arguments)
 
     def _understand(self, name: str, arguments: bytes) -> Understood:
         method = self._methods[name]
@@ -194,22 +202,18 @@ class CachedMethods:
             return Unable.EXPRESSION
         arguments = decode(method.arguments, call.arguments)
         text = self._expressions.at_once(expression_of(arguments))
-        return text if text is None else self._by_text(method, call, arguments, text)
+        if text is None or isinstance(text, Unable):
+            return text
+        return self._understood(call.method, _with_text(method, arguments, text))
 
     async def _read(self, method: Method, call: Call) -> Understood:
         if self._expressions is None:
             return Unable.EXPRESSION
         arguments = decode(method.arguments, call.arguments)
         text = await self._expressions.text(expression_of(arguments))
-        return self._by_text(method, call, arguments, text)
-
-    def _by_text(
-        self, method: Method, call: Call, arguments: Arguments, text: str | Unable
-    ) -> Understood:
-        """The call with a filter in place of its expression."""
         if isinstance(text, Unable):
             return text
-        return self._understand(call.method, encode(method.arguments, with_text(arguments, text)))
+        return await self._understood_later(call.method, _with_text(method, arguments, text))
 
     def _requirement(self, request: CacheRequest, min_position: Position | None) -> Requirement:
         consistency = Consistency.WRITE_IDS
@@ -272,6 +276,11 @@ class CachedMethods:
         event = STRUCT_ALONE.before + _EVENT(I64, 1, latest.current, 0) + STRUCT_ALONE.after
         position = Position(latest.epoch, latest.current)
         return CallAnswer(event, Source.DATABASE, Reason.DATABASE_ONLY, position, targets=())
+
+
+def _with_text(method: Method, arguments: Arguments, text: str) -> bytes:
+    """The arguments of a call with a filter in place of its expression."""
+    return encode(method.arguments, with_text(arguments, text))
 
 
 def _is_for_database(request: CacheRequest, miss: Miss) -> bool:

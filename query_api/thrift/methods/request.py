@@ -8,6 +8,7 @@ from hive.names import TableName, is_storable
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.text import TxnWriteIdLists, parse
 from query_api.reads.read import Read
+from query_api.requirement import WRITE_IDS_CHARS_MAX
 from query_api.thrift.call import Unable
 from query_api.thrift.methods.outcome import Outcome
 
@@ -31,6 +32,8 @@ def snapshot(text: str | None, table: TableName) -> WriteIdList | None:
     empty text is a list, to the metastore too."""
     if text is None:
         return None
+    if len(text) > WRITE_IDS_CHARS_MAX:
+        raise InputError(f"a write-id list of more than {WRITE_IDS_CHARS_MAX} characters")
     write_ids = parse(text)
     if isinstance(write_ids, TxnWriteIdLists):
         raise InputError(f"lists of several tables where the one of {table} is expected")
