@@ -7,6 +7,10 @@ from typing import Final
 from hive.errors import PatternError
 
 MAX_CHARACTERS: Final = 4_096
+REQUEST_PARTS_MAX: Final = 64
+"""How many alternatives and how many stars a request's pattern may have: each name is compared with
+all of them.
+"""
 
 
 def compile_pattern(pattern: str, *, with_dots: bool = False) -> re.Pattern[str]:
@@ -29,6 +33,14 @@ def compile_pattern(pattern: str, *, with_dots: bool = False) -> re.Pattern[str]
         for alternative in pattern.split("|")
     )
     return re.compile("|".join(f"(?:{alternative})" for alternative in alternatives), re.DOTALL)
+
+
+def compile_request_pattern(pattern: str, *, with_dots: bool = False) -> re.Pattern[str]:
+    """The same of anybody who may send requests, while others wait for theirs."""
+    for sign, what in (("|", "bars"), ("*", "stars")):
+        if pattern.count(sign) > REQUEST_PARTS_MAX:
+            raise PatternError(pattern, f"it has more than {REQUEST_PARTS_MAX} {what}")
+    return compile_pattern(pattern, with_dots=with_dots)
 
 
 def stretches(expressions: Sequence[str]) -> str:

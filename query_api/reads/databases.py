@@ -4,7 +4,7 @@ from operator import itemgetter
 
 from hive.errors import NoSuchObjectError
 from hive.names import DatabaseName
-from hive.patterns import compile_pattern
+from hive.patterns import compile_request_pattern
 from query_api.objects import Objects
 from query_api.reads.read import Page, Read, Slice, cut
 from query_api.targets import Target, TargetKind, of_catalog, of_database
@@ -61,7 +61,7 @@ class ListDatabases(Read[Slice[Named]], frozen=True):
         return True
 
     def answer(self, objects: Objects) -> Slice[Named]:
-        matches = compile_pattern(self.pattern).fullmatch
+        matches = compile_request_pattern(self.pattern).fullmatch
         lines = sorted(line for line in objects.databases(self.catalog) if matches(line[0]))
         return cut(lines, _name, self.page)
 
@@ -101,6 +101,6 @@ class ListFunctions(Read[Slice[Named]], frozen=True):
         return True
 
     def answer(self, objects: Objects) -> Slice[Named]:
-        matches = compile_pattern(self.pattern).fullmatch
+        matches = compile_request_pattern(self.pattern).fullmatch
         lines = sorted(line for line in objects.functions(self.db) if matches(line[0]))
         return cut(lines, _name, self.page)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from hive.errors import RemoteDatabaseError
 from hive.names import DatabaseName, TableName
-from hive.patterns import compile_pattern
+from hive.patterns import compile_request_pattern
 from query_api.objects import Objects, is_remote
 from query_api.reads.read import (
     SHORT_MAX,
@@ -95,7 +95,7 @@ class ListTables(Read[Slice[NameLine]], frozen=True):
         names = list(objects.names(self.db))
         if not names:
             refuse_remote(objects, self.db)
-        matches = compile_pattern(self.pattern).fullmatch
+        matches = compile_request_pattern(self.pattern).fullmatch
         lines = [
             line
             for line in names
@@ -143,7 +143,7 @@ class ListTablesOfAll(Read[Slice[TableLine]], frozen=True):
 
     def _chosen(self, objects: Objects) -> list[tuple[DatabaseName, bool]]:
         """The requested databases that exist, each with whether it is a remote one."""
-        matches = compile_pattern(self.databases).fullmatch
+        matches = compile_request_pattern(self.databases).fullmatch
         return [
             (DatabaseName(self.catalog, name), is_remote(data))
             for name, data in objects.databases(self.catalog)
@@ -151,7 +151,7 @@ class ListTablesOfAll(Read[Slice[TableLine]], frozen=True):
         ]
 
     def answer(self, objects: Objects) -> Slice[TableLine]:
-        matches = compile_pattern(self.pattern).fullmatch
+        matches = compile_request_pattern(self.pattern).fullmatch
         databases = []
         for db, remote in self._chosen(objects):
             if remote:

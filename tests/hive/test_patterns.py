@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hive.errors import PatternError
-from hive.patterns import MAX_CHARACTERS, compile_pattern
+from hive.patterns import (
+    MAX_CHARACTERS,
+    REQUEST_PARTS_MAX,
+    compile_pattern,
+    compile_request_pattern,
+)
 
 
 @pytest.mark.parametrize(
@@ -54,3 +59,12 @@ def test_long_patterns_are_refused_in_short() -> None:
     with pytest.raises(PatternError, match=f"more than {MAX_CHARACTERS} characters") as caught:
         compile_pattern("a" * 1_000_000)
     assert len(str(caught.value)) < 100
+
+
+@pytest.mark.parametrize("part", ["|", "*"])
+def test_a_request_has_a_pattern_of_few_parts(part: str) -> None:
+    assert compile_request_pattern(part * REQUEST_PARTS_MAX).fullmatch("")
+    many = part * (REQUEST_PARTS_MAX + 1)
+    with pytest.raises(PatternError, match=f"more than {REQUEST_PARTS_MAX}"):
+        compile_request_pattern(many)
+    assert compile_pattern(many).fullmatch("")

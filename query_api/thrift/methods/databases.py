@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 from hive.errors import InputError
 from hive.names import DatabaseName, default_catalog
-from hive.patterns import compile_pattern
+from hive.patterns import compile_request_pattern
 from hive.thrift.view import View
 from query_api.objects import Objects, is_remote
 from query_api.reads.databases import details_of
@@ -26,6 +26,7 @@ _NONE: Final = ""
 """The pattern that no name matches."""
 _EMPTY: Final = "!"
 """What clients write for an empty text after a catalog."""
+_PARTS_AT_ONCE: Final = 4
 _LOCATION = 3
 
 
@@ -71,8 +72,12 @@ class ListDatabases(Read[Outcome], frozen=True):
     def targets(self) -> tuple[Target, ...]:
         return (of_catalog(TargetKind.DATABASES, self.catalog),)
 
+    @property
+    def is_long(self) -> bool:
+        return has_many_parts(self.pattern)
+
     def answer(self, objects: Objects) -> Outcome:
-        matches = compile_pattern(self.pattern, with_dots=True).fullmatch
+        matches = compile_request_pattern(self.pattern, with_dots=True).fullmatch
         return texts(sorted(name for name, _ in objects.databases(self.catalog) if matches(name)))
 
 
@@ -97,7 +102,7 @@ class ListTables(Read[Outcome], frozen=True):
             return texts([])
         if is_remote(database):
             return Unable.FORM
-        matches = compile_pattern(self.pattern, with_dots=True).fullmatch
+        matches = compile_request_pattern(self.pattern, with_dots=True).fullmatch
         lines = sorted(line for line in objects.names(self.db) if matches(line.table))
         if self.type is not None and not all(line.type for line in lines):
             # An alter gives such a table a type without showing a change.
@@ -152,6 +157,11 @@ def get_tables_by_type(arguments: Arguments) -> Understood:
     if kind not in TABLE_TYPES:
         raise InputError("an unknown type of tables")
     return CacheRequest(ListTables(db, plain_pattern(arguments.get("pattern")), kind))
+
+
+def has_many_parts(pattern: str) -> bool:
+    """Whether it takes long to compare a pattern with the names of all databases."""
+    return pattern.count("|") + pattern.count("*") > _PARTS_AT_ONCE
 
 
 def plain_pattern(text: str | None) -> str:

@@ -1,7 +1,7 @@
 """Calls that give functions. `alter_function` writes no event, so the database answers."""
 
 from hive.names import DEFAULT_CATALOG, DatabaseName
-from hive.patterns import compile_pattern
+from hive.patterns import compile_request_pattern
 from hive.reader.databases import read_function_names, read_functions
 from hive.reader.snapshot import DatabaseSnapshot
 from hive.reader.tables import named
@@ -19,7 +19,7 @@ class FunctionNames(DirectRead, frozen=True):
     pattern: str
 
     def of(self, snapshot: DatabaseSnapshot) -> Outcome:
-        matches = compile_pattern(self.pattern, with_dots=True).fullmatch
+        matches = compile_request_pattern(self.pattern, with_dots=True).fullmatch
         stored = read_function_names(snapshot, *named(snapshot, self.db))
         return texts([name for name in stored if matches(name)])
 

@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Final
 
 from hive.names import DatabaseName, TableName
-from hive.patterns import compile_pattern
+from hive.patterns import compile_request_pattern
 from hive.thrift.binary import encode
 from hive.thrift.types import Struct, i32, string
 from hive.thrift.view import View
@@ -13,7 +13,7 @@ from query_api.reads.read import SHORT_MAX, Read
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
-from query_api.thrift.methods.databases import plain_pattern
+from query_api.thrift.methods.databases import has_many_parts, plain_pattern
 from query_api.thrift.methods.outcome import Outcome, structs
 from query_api.thrift.methods.request import Arguments, CacheRequest, Understood, refuse_unknown
 from state.records.objects import UNKNOWN_OWNER_TYPE
@@ -52,8 +52,12 @@ class FindDatabases(Read[Outcome], frozen=True):
     def subjects(self) -> tuple[Target, ...]:
         return (of_catalog(TargetKind.NAMES, self.catalog),)
 
+    @property
+    def is_long(self) -> bool:
+        return has_many_parts(self.databases)
+
     def answer(self, objects: Objects) -> Outcome:
-        matches = compile_pattern(self.databases, with_dots=True).fullmatch
+        matches = compile_request_pattern(self.databases, with_dots=True).fullmatch
         databases = []
         for name, data in sorted(objects.databases(self.catalog)):
             if matches(name):
@@ -79,7 +83,7 @@ class FindTables(Read[Outcome], frozen=True):
         return True
 
     def answer(self, objects: Objects) -> Outcome:
-        matches = compile_pattern(self.pattern, with_dots=True).fullmatch
+        matches = compile_request_pattern(self.pattern, with_dots=True).fullmatch
         matching = [
             (db.table(line.table), line)
             for db in self.databases
