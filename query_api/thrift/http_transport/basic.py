@@ -33,5 +33,4 @@ class Basic:
         user, colon, password = text.partition(":")
         if not colon:
             raise RefusedLoginError("Basic's credentials are a name and a password")
-        await check_password(self._passwords, user, password)
-        return Proof(user, VALID_S)
+        return Proof(await check_password(self._passwords, user, password), VALID_S)

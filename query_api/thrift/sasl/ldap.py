@@ -5,6 +5,7 @@ Only this one request is needed of LDAP, so it is written here rather than by a 
 
 import asyncio
 import ssl
+import unicodedata
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -54,8 +55,11 @@ class Directories:
         self._trusted = trusted
         self._turn = asyncio.Semaphore(BINDS_MAX)
 
-    async def check(self, user: str, password: str) -> None:
-        """Raises RefusedLoginError if this isn't the user's password, or if no directory says."""
+    async def check(self, user: str, password: str) -> str:
+        """The user's name in lower case: to a directory, all other spellings are the same. Raises
+        RefusedLoginError if this isn't the user's password, or if no directory says.
+        """
+        user = unicodedata.normalize("NFKC", user.casefold())
         request = _bind_request(self._user_dn.replace("{user}", _escaped(user)), password)
         for address in self._addresses:
             try:
@@ -66,7 +70,7 @@ class Directories:
                 log.warning("a directory doesn't answer", host=address[0], port=address[1], why=why)
                 continue
             if code == _Result.SUCCESS:
-                return
+                return user
             if code in _WRONG:
                 raise RefusedLoginError(WRONG, f"user {user!r}: {_Result(code).name}")
             log.warning("a directory can't check a password", host=address[0], code=code)

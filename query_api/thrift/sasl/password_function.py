@@ -36,9 +36,9 @@ class PasswordFunction:
         self._function = load_function(name)
         self._turn = asyncio.Semaphore(CHECKS_MAX)
 
-    async def check(self, user: str, password: str) -> None:
-        """Raises RefusedLoginError if this isn't the user's password, or if the function doesn't
-        say.
+    async def check(self, user: str, password: str) -> str:
+        """The user's name as it was given. Raises RefusedLoginError if this isn't the user's
+        password, or if the function doesn't say.
         """
         try:
             async with asyncio.timeout(CHECK_TIMEOUT_S):
@@ -49,6 +49,7 @@ class PasswordFunction:
             raise RefusedLoginError(WRONG, f"user {user!r}: {self._name} says no")
         if verdict is not True:
             raise self._undecided(user, _fault(verdict))
+        return user
 
     def _undecided(self, user: str, why: str) -> RefusedLoginError:
         log.warning("a password can't be checked", function=self._name, why=why)

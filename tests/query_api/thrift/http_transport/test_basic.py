@@ -149,10 +149,11 @@ async def test_a_password_is_checked_again_after_a_while(
     checked = []
 
     class Passwords:
-        async def check(self, user: str, password: str) -> None:
+        async def check(self, user: str, password: str) -> str:
             checked.append(user)
             if len(checked) > 2:
                 raise RefusedLoginError("not any more")
+            return user
 
     def settings() -> ThriftSettings:
         login = {"basic": Basic(Passwords())}

@@ -101,6 +101,15 @@ async def test_who_shows_the_right_password_is_served(place: Place) -> None:
         assert here.server._budget.bytes == 0
 
 
+@pytest.mark.parametrize("user", ["ANN", "Ann"])
+async def test_a_name_is_that_of_one_user_whatever_its_case(place: Place, user: str) -> None:
+    async with serving(settings=place.settings(), get_table=lambda _: answer("c")) as here:
+        client = await place.connect(here)
+        assert await log_in(client, user, PASSWORDS["ann"]) == (Status.COMPLETE, b"")
+        await get(client)
+        assert here.methods.calls[-1].client.user == "ann"
+
+
 @pytest.mark.parametrize(
     ("user", "password", "acts_for", "why"),
     [
@@ -111,6 +120,8 @@ async def test_who_shows_the_right_password_is_served(place: Place) -> None:
         ("ann,cn=users", PASSWORDS["ann"], "", b"wrong user name or password"),
         (" ann", PASSWORDS["ann"], "", b"wrong user name or password"),
         ("ａnn", PASSWORDS["ann"], "", b"wrong user name or password"),
+        ("ann\ufe0f", PASSWORDS["ann"], "", b"wrong user name or password"),
+        ("a\u034fnn", PASSWORDS["ann"], "", b"wrong user name or password"),
         ("ann", "x" * (CHARS_MAX + 1), "", b"wrong user name or password"),
         ("ann", PASSWORDS["ann"], "bob", b"a user can't log in for another one by PLAIN"),
         ("ann\0ann", WRONG, "", b"PLAIN's response is a name and a password"),
@@ -229,6 +240,9 @@ async def test_metastores_are_told_who_has_logged_in_whatever_the_client_says(
         assert b"ann" in metastore.calls[0]
         assert b"root" not in b"".join(metastore.calls)
         client.send(message(SET_UGI, arguments(SET_UGI, "root", []), kind=4))
+        reply = await client.reply()
+        assert reply is not None
+        assert b"expected a call" in reply.body
         assert await client.reply() is None
         assert metastore.heard.count(SET_UGI) == 1
 
@@ -298,7 +312,7 @@ async def test_hives_own_client_logs_in(place: Place, metastore: Instances, log:
 
 async def test_a_name_is_checked_before_a_directory_is_asked() -> None:
     class Nobody:
-        async def check(self, user: str, _: str) -> None:
+        async def check(self, user: str, _: str) -> str:
             raise AssertionError(f"{user} was asked for")
 
     with pytest.raises(RefusedLoginError) as caught:
