@@ -12,7 +12,7 @@ from metatide.doctor import upstream
 from metatide.doctor.database import snapshot
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
-from query_api.thrift.metastore.link import shown
+from query_api.thrift.metastore.link import host_port
 
 EVENTS_MAX = 100_000
 """The number of newest events that are examined."""
@@ -70,7 +70,7 @@ def reachable(target: Target) -> Finding:
     settings = upstream.settings_of(target)
     login = settings.login
     by_whom = "" if login is None else f", logged in as {login.principal}"
-    return ok(f"{shown(settings.addresses[0])}{by_whom}")
+    return ok(f"{host_port(settings.addresses[0])}{by_whom}")
 
 
 def impersonation(target: Target) -> Finding:

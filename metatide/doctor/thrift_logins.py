@@ -16,7 +16,7 @@ from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
 from metatide.worker.certificates import trusted
 from metatide.worker.logins import directories, require_jwt
-from query_api.thrift.metastore.link import shown
+from query_api.thrift.metastore.link import host_port
 from query_api.thrift.metastore.upstream import Upstreams
 from query_api.thrift.sasl.password_function import load_function
 from query_api.thrift.sasl.relayed_tokens import RelayedTokens
@@ -34,7 +34,7 @@ def by_password(target: Target) -> Finding:
     faults = asyncio.run(directories(target.thrift).faults())
     addresses = target.thrift.ldap_url.addresses
     if faults:
-        texts = [f"{shown(address)} doesn't answer: {why}" for address, why in faults.items()]
+        texts = [f"{host_port(address)} doesn't answer: {why}" for address, why in faults.items()]
         is_of_tls = any("CERTIFICATE" in why or "SSL" in why for why in faults.values())
         return failed(
             "; ".join(texts),
@@ -43,7 +43,7 @@ def by_password(target: Target) -> Finding:
             if is_of_tls
             else "start it, or correct thrift.ldap_url",
         )
-    return ok(f"{', '.join(map(shown, addresses))}, by TLS; passwords can't be tried here")
+    return ok(f"{', '.join(map(host_port, addresses))}, by TLS; passwords can't be tried here")
 
 
 def by_jwt(target: Target) -> Finding:
@@ -96,7 +96,7 @@ def by_delegation_token(target: Target) -> Finding:
             f"the metastore offers no check of tokens: {error.details}",
             "start it, and let it offer logins by SASL (hive.metastore.sasl.enabled=true)",
         )
-    return ok(f"{shown(upstreams.settings.addresses[0])} checks them")
+    return ok(f"{host_port(upstreams.settings.addresses[0])} checks them")
 
 
 async def _begin(tokens: RelayedTokens) -> None:

@@ -11,7 +11,7 @@ from metatide.config.values import ThriftUrls
 from metatide.doctor.target import Target
 from metatide.metastores import upstream_settings
 from query_api.thrift.metastore.facts import TIMEOUT_S, ask_for_setting
-from query_api.thrift.metastore.link import shown
+from query_api.thrift.metastore.link import host_port
 from query_api.thrift.metastore.upstream import Introduction, Upstreams, UpstreamSettings
 
 
@@ -59,10 +59,10 @@ def each_metastore(target: Target) -> Mapping[str, Target]:
     if target.upstream is None or target.upstream.url is None:
         return {}
     return {
-        shown(address): dataclasses.replace(
+        host_port(address): dataclasses.replace(
             target,
             upstream=msgspec.structs.replace(
-                target.upstream, url=ThriftUrls(f"thrift://{shown(address)}")
+                target.upstream, url=ThriftUrls(f"thrift://{host_port(address)}")
             ),
         )
         for address in target.upstream.url.addresses

@@ -18,7 +18,7 @@ from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Client
-from query_api.thrift.metastore.link import Address, Link, Reply, ask, shown
+from query_api.thrift.metastore.link import Address, Link, Reply, ask, host_port
 from query_api.thrift.metastore.upstream import Upstreams, UpstreamSettings
 from query_api.thrift.protocol.scanner import READ_STEPS_MAX, STEPS_MAX, Scanner
 from query_api.thrift.protocol.wire import Message, MessageType, header
@@ -155,12 +155,12 @@ class Peers:
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 address = await self._owner_of(shard)
-                if address is None or not self.partners.may_ask(shown(address)):
+                if address is None or not self.partners.may_ask(host_port(address)):
                     return None
                 return await self._ask(address, shard, call)
         except UnprovedError:
             assert address is not None
-            self.partners.distrust(shown(address), _PROTOCOL)
+            self.partners.distrust(host_port(address), _PROTOCOL)
         except (UpstreamError, ThriftError, TimeoutError, OSError) as error:
             log.warning("a shard's owner does not answer", shard=shard, error=str(error))
         return None
@@ -194,7 +194,7 @@ class Peers:
         fields: dict[str, Any] = {"method": call.method, "arguments": call.arguments}
         if call.min_position is not None:
             fields |= {"epoch": call.min_position.epoch, "event": call.min_position.event}
-        question = self.partners.question(shown(address), _parts(fields))
+        question = self.partners.question(host_port(address), _parts(fields))
         if question is not None:
             fields |= msgspec.structs.asdict(question)
         return encode(_CALL, fields), None if question is None else question.nonce

@@ -26,7 +26,7 @@ from query_api.thrift.forward import Peers
 from query_api.thrift.hub import Hub
 from query_api.thrift.metastore.client_links import ClientLinks
 from query_api.thrift.metastore.constants import Constants
-from query_api.thrift.metastore.link import Address, shown
+from query_api.thrift.metastore.link import Address, host_port
 from query_api.thrift.metastore.upstream import Upstreams, UpstreamSettings
 from query_api.thrift.metrics import Metrics
 from query_api.thrift.reply_cache import reply_cache
@@ -107,7 +107,7 @@ class ThriftServer:
         """Starts to listen; returns the port."""
         bound = await self._listen(partial(AcceptedBinary, self._clients), host, port)
         self._checking = asyncio.create_task(self._check())
-        self._hub.peers.own_address = shown((self._host, bound))
+        self._hub.peers.own_address = host_port((self._host, bound))
         return bound
 
     async def start_http(self, host: str, port: int) -> int:

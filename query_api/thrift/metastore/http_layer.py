@@ -7,7 +7,7 @@ from weakref import proxy
 import httptools
 
 from hive.errors import ThriftError, UpstreamError
-from query_api.thrift.metastore.link import Address, shown
+from query_api.thrift.metastore.link import Address, host_port
 
 HEAD_BYTES_MAX: Final = 64 * 1024
 """How much may arrive at a time without any of a body."""
@@ -37,7 +37,7 @@ class HttpLayer:
         self._authorization = authorization
         actor = "" if authorization else f"x-actor-username: {user}\r\n"
         self._head = (
-            f"POST {path} HTTP/1.1\r\nhost: {shown(address)}\r\n{actor}"
+            f"POST {path} HTTP/1.1\r\nhost: {host_port(address)}\r\n{actor}"
             "accept: application/x-thrift\r\ncontent-type: application/x-thrift\r\n"
         ).encode()
         self.trace_headers = b""

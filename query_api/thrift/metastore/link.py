@@ -14,12 +14,12 @@ from query_api.thrift.sasl.mechanism import Layer
 Address = tuple[str, int]
 
 
-def shown(address: Address) -> str:
+def host_port(address: Address) -> str:
     """The address as HOST:PORT."""
     return f"{address[0]}:{address[1]}"
 
 
-class Taker(Protocol):
+class ReplyHandler(Protocol):
     """The receiver of a reply."""
 
     def piece(self, data: bytes, /) -> None:
@@ -42,7 +42,7 @@ class Link(asyncio.Protocol):
         """When it last began or ended a call."""
         self.layer: Final = layer
         self._scanner = Scanner(FRAME_BYTES_MAX)
-        self._taker: Taker | None = None
+        self._handler: ReplyHandler | None = None
         self._transport: asyncio.Transport | None = None
 
     @property
@@ -53,7 +53,7 @@ class Link(asyncio.Protocol):
     @property
     def is_busy(self) -> bool:
         """Whether a call is under way."""
-        return self._taker is not None
+        return self._handler is not None
 
     @property
     def reply_kind(self) -> int:
@@ -68,11 +68,11 @@ class Link(asyncio.Protocol):
         """Whether the last reply is to a call of this method with this number."""
         return self._scanner.method == method and self._scanner.sequence == sequence
 
-    def call(self, message: bytes, taker: Taker) -> None:
-        """Sends a call, whose reply goes to the taker."""
-        assert self._taker is None, "a call is under way"
+    def call(self, message: bytes, handler: ReplyHandler) -> None:
+        """Sends a call, whose reply goes to the handler."""
+        assert self._handler is None, "a call is under way"
         assert self._transport is not None
-        self._taker = taker
+        self._handler = handler
         self.used_s = monotonic()
         self._transport.write(message if self.layer is None else self.layer.framed(message))
 
@@ -85,7 +85,7 @@ class Link(asyncio.Protocol):
             self._transport.resume_reading()
 
     def close(self) -> None:
-        self._taker = None
+        self._handler = None
         if self._transport is not None:
             self._transport.abort()
 
@@ -99,8 +99,8 @@ class Link(asyncio.Protocol):
                 data = self.layer.feed(data)
                 if not data:
                     return
-            taker = self._taker
-            if taker is None:
+            handler = self._handler
+            if handler is None:
                 self._fail("it sent data without a call")
                 return
             end = self._scanner.feed(data)
@@ -111,12 +111,12 @@ class Link(asyncio.Protocol):
             self._fail(str(error))
             return
         if end < 0:
-            taker.piece(data)
+            handler.piece(data)
             return
-        self._taker = None
+        self._handler = None
         self.used_s = monotonic()
-        taker.piece(data if end == len(data) else data[:end])
-        taker.whole()
+        handler.piece(data if end == len(data) else data[:end])
+        handler.whole()
         if end < len(data):
             self._fail("it sent more than one reply")
 
@@ -127,13 +127,13 @@ class Link(asyncio.Protocol):
         self._fail(str(exc) if exc else "it hung up")
 
     def _fail(self, why: str) -> None:
-        taker = self._taker
+        handler = self._handler
         self.close()
-        if taker is not None:
-            taker.lost(why)
+        if handler is not None:
+            handler.lost(why)
 
 
-class Collected:
+class CollectedReply:
     """Collects a whole reply."""
 
     def __init__(self) -> None:
@@ -165,9 +165,9 @@ async def ask(link: Link, method: str, arguments: bytes) -> Reply:
     """
     # Who calls over the same connection can't guess it, and so can't have caused such a reply.
     sequence = token_bytes(4)
-    taker = Collected()
-    link.call(header(MessageType.CALL, method, sequence) + arguments, taker)
-    data = await taker.reply
+    collected = CollectedReply()
+    link.call(header(MessageType.CALL, method, sequence) + arguments, collected)
+    data = await collected.reply
     if not link.answers(method, sequence):
         link.close()
         raise UpstreamError(f"it answers {method} by the reply to another call")

@@ -14,7 +14,7 @@ import structlog
 from hive.delegation_tokens import Token
 from hive.errors import MetastoreLoginError, UnimpersonatedError, UpstreamError
 from query_api.thrift.metastore.http_layer import HttpLayer
-from query_api.thrift.metastore.link import Address, Collected, Link, shown
+from query_api.thrift.metastore.link import Address, CollectedReply, Link, host_port
 from query_api.thrift.metastore.login.impersonation import Impersonation, ask_for_token
 from query_api.thrift.metastore.login.negotiation import Exchange, Peer, log_in
 from query_api.thrift.metastore.login.token import TokenExchange
@@ -137,9 +137,9 @@ class Upstreams:
                 raise
             except (OSError, TimeoutError, UpstreamError) as error:
                 why = str(error) or "no answer in time"
-                log.warning("a metastore doesn't answer", address=shown(address), why=why)
+                log.warning("a metastore doesn't answer", address=host_port(address), why=why)
                 self.avoid(address)
-                failures.append(f"{shown(address)}: {why}")
+                failures.append(f"{host_port(address)}: {why}")
                 continue
             self._failed.pop(address, None)
             self._links[self._kind_of(introduction)].add(link)
@@ -168,7 +168,7 @@ class Upstreams:
                     return await self._open_peer(address)
             except (OSError, TimeoutError) as error:
                 self.avoid(address)
-                failures.append(f"{shown(address)}: {str(error) or 'no answer in time'}")
+                failures.append(f"{host_port(address)}: {str(error) or 'no answer in time'}")
         raise UpstreamError(f"no metastore answers: {'; '.join(failures)}")
 
     def avoid(self, address: Address) -> None:
@@ -258,9 +258,9 @@ class Upstreams:
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 for message in calls:
-                    taker = Collected()
-                    link.call(message, taker)
-                    await taker.reply
+                    collected = CollectedReply()
+                    link.call(message, collected)
+                    await collected.reply
                     if link.reply_kind != MessageType.REPLY:
                         raise UpstreamError("it refused the client's session settings")
         except BaseException:

@@ -19,7 +19,7 @@ from metatide.config.values import ThriftUrls
 from metatide.doctor import CHECKS, Finding, Status, Target, examine
 from metatide.doctor import metastore as checks
 from metatide.doctor.upstream import setting
-from query_api.thrift.metastore.link import shown
+from query_api.thrift.metastore.link import host_port
 
 Answer = Callable[[TBinaryProtocol, str], None]
 
@@ -91,7 +91,7 @@ def serving(answer: Answer) -> Iterator[tuple[str, int]]:
 
 
 def target(*addresses: tuple[str, int]) -> Target:
-    urls = ",".join(f"thrift://{shown(address)}" for address in addresses)
+    urls = ",".join(f"thrift://{host_port(address)}" for address in addresses)
     return Target(None, "metatide", 16, None, Upstream(ThriftUrls(urls)))
 
 
@@ -185,9 +185,9 @@ def test_each_metastore_is_asked_and_what_differs_is_told_with_its_address() -> 
         guarded = checks.authorization(replace(both, relays_reads=True))
     failed = {name: each.detail for name, each in findings.items() if each.status is Status.FAILED}
     assert {*failed} == {"listener", "log retention", "authorization hooks"}
-    assert all(shown(other) in detail for detail in failed.values())
-    assert not any(shown(good) in detail for detail in failed.values())
-    assert findings["metastore"].detail == f"{shown(good)}; {shown(other)}"
+    assert all(host_port(other) in detail for detail in failed.values())
+    assert not any(host_port(good) in detail for detail in failed.values())
+    assert findings["metastore"].detail == f"{host_port(good)}; {host_port(other)}"
     assert findings["parameter stripping"] == Finding(Status.OK, "off")
     assert guarded.status is Status.OK
 
@@ -199,7 +199,7 @@ def test_one_metastore_that_is_away_is_told() -> None:
         reachable = [check for check in CHECKS if check.name == "metastore"]
         [result] = examine(target(good, away), reachable)
     assert result.finding.status is Status.FAILED
-    assert result.finding.detail.startswith(f"{shown(away)}: ")
+    assert result.finding.detail.startswith(f"{host_port(away)}: ")
 
 
 @pytest.mark.parametrize("text", ["604800000ms", "604800000 msec", "1 day", "1440MIN", "86400"])

@@ -12,7 +12,7 @@ from hive.errors import ThriftError, TokenFormatError, UnimpersonatedError, Upst
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, string
 from query_api.shared_attempt import SharedAttempt
-from query_api.thrift.metastore.link import Address, Link, ask, shown
+from query_api.thrift.metastore.link import Address, Link, ask, host_port
 from query_api.thrift.protocol.wire import MessageType
 
 AGE_S_MAX: Final = 6 * 3600.0
@@ -82,6 +82,6 @@ async def ask_for_token(link: Link, user: str, own_principal: str) -> Token:
         raise UpstreamError(f"its delegation token can't be read: {error}") from None
     why = result.get("o1", {}).get("message", "it doesn't say why")
     raise UnimpersonatedError(
-        f"the metastore {shown(link.address)} doesn't let {own_principal} act for {user}, which "
-        f"hadoop.proxyuser in its core-site.xml allows: {why}"
+        f"the metastore {host_port(link.address)} doesn't let {own_principal} act for {user}, "
+        f"which hadoop.proxyuser in its core-site.xml allows: {why}"
     )
