@@ -22,7 +22,7 @@ from query_api.thrift.own_writes import OwnWrites
 from query_api.thrift.protocol.scanner import READ_STEPS_MAX
 from query_api.thrift.protocol.wire import Fault, Message, MessageType, refusal
 from query_api.thrift.relay import ClientRelay
-from query_api.thrift.replies import CALL_HEAD, Replies, key_of
+from query_api.thrift.replies import CALL_HEAD, HEAD_BYTES_MIN, NAME_LENGTH_AT, Replies, key_of
 from query_api.thrift.results import whole
 from query_api.thrift.sasl.mechanism import Identity
 
@@ -50,20 +50,20 @@ class Dispatch:
         """The client's user, if it is known."""
         return self._client.user
 
-    def answered_at_once(self, data: bytes) -> bool:
-        if len(data) < 12 or data[:7] != CALL_HEAD or self._hub.guard.authorizer is not None:
+    def answer_from_cache(self, data: bytes) -> bool:
+        if len(data) < HEAD_BYTES_MIN or data[:NAME_LENGTH_AT] != CALL_HEAD:
             return False
-        if self._client.has_settings:
+        if self._client.has_settings or self._hub.guard.authorizer is not None:
             return False
-        kept = self._hub.kept.get(key_of(data))
-        if kept is None or not self._own_writes.are_in(kept.reached):
+        cached = self._hub.reply_cache.get(key_of(data))
+        if cached is None or not self._own_writes.are_in(cached.reached):
             return False
-        replies, head = self._replies, data[4 : 12 + data[7]]
+        replies, head = self._replies, data[4 : HEAD_BYTES_MIN + data[NAME_LENGTH_AT]]
         replies.call_began = perf_counter()
-        if not kept.latest_of or kept.confirmed_by(self._hub.recent) is not None:
-            replies.send_kept(kept, head)
-        elif kept.may_wait:
-            replies.send_if_latest(kept, data, head)
+        if not cached.latest_of or cached.confirmed_by(self._hub.recent) is not None:
+            replies.send_cached(cached, head)
+        elif cached.may_wait:
+            replies.send_if_latest(cached, data, head)
         else:
             return False
         return True
@@ -79,7 +79,7 @@ class Dispatch:
             reply = refusal(method, message.sequence, Fault.PROTOCOL_ERROR, why)
             self._connection.end("protocol", why, reply=reply)
         elif method in hub.methods.names:
-            self._begin_known(message)
+            self._begin_cacheable(message)
         elif method in CONSTANT_METHODS and not (hub.settings.relay_reads or hub.settings.shadow):
             if hub.guard.leaves_method(method):
                 self._relay.send(message, Unable.GUARDED)
@@ -112,7 +112,7 @@ class Dispatch:
         self._own_writes.close()
         self._relay.close()
 
-    def _begin_known(self, message: Message) -> None:
+    def _begin_cacheable(self, message: Message) -> None:
         """Begins a call of a method that the cache answers."""
         hub = self._hub
         if message.steps > READ_STEPS_MAX:
@@ -120,7 +120,7 @@ class Dispatch:
         elif self._client.has_settings:
             self._relay.send(message, Unable.SETTINGS, self._call(message))
         elif hub.settings.relay_reads or hub.settings.shadow:
-            self._relay_known(message)
+            self._relay_cacheable(message)
         elif hub.guard.leaves_method(message.method):
             self._relay.send(message, Unable.GUARDED, self._call(message))
         else:
@@ -142,7 +142,7 @@ class Dispatch:
             self._conclude(message, call, outcome)
 
     def _answer_constant(self, message: Message) -> None:
-        result = self._hub.constants.kept(message.method, message.body)
+        result = self._hub.constants.cached(message.method, message.body)
         if result is None:
             self._connection.run(self._ask_constant(message))
         else:
@@ -205,13 +205,13 @@ class Dispatch:
             may_see = await self._hub.guard.allows(self._relay.reader, targets, answer.position)
         except Exception as error:
             may_see = False
-            _failed(message, error)
+            _log_failure(message, error)
         if may_see:
             self._replies.send(message, answer)
         else:
             self._relay.send(message, Unable.UNAUTHORIZED, call)
 
-    def _relay_known(self, message: Message) -> None:
+    def _relay_cacheable(self, message: Message) -> None:
         """Relays a call that the cache could answer, but isn't allowed to."""
         call = self._call(message)
         shadow = self._hub.settings.shadow
@@ -261,8 +261,12 @@ class Dispatch:
 
 def _failed(message: Message, error: Exception) -> Relay:
     """Handles a failure of the cache by relaying the call."""
+    _log_failure(message, error)
+    return Relay(Unable.FAILED)
+
+
+def _log_failure(message: Message, error: Exception) -> None:
     if isinstance(error, MetatideError):
         log.info("a call could not be answered here", method=message.method, error=str(error))
     else:
         log.error("answering a call failed", method=message.method, exc_info=error)
-    return Relay(Unable.FAILED)

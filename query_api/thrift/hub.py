@@ -29,7 +29,7 @@ class Hub(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     recent: RecentReads
     patience: Patience
     views: Views
-    kept: ReplyCache
+    reply_cache: ReplyCache
     upstreams: Upstreams
     links: ClientLinks
     constants: Constants

@@ -1,4 +1,4 @@
-"""How the replies to a client's calls are written, kept and counted."""
+"""How the replies to a client's calls are written, cached and counted."""
 
 import asyncio
 from collections.abc import AsyncIterable, Iterator
@@ -20,7 +20,11 @@ from query_api.thrift.reply_cache import CachedReply, cached_reply
 AT_ONCE_BYTES: Final = 256 * 1024
 """The number of bytes of a chunked answer that are written before other clients get a turn."""
 CALL_HEAD: Final = b"\x80\x01\x00\x01\x00\x00\x00"
-"""The beginning of a call whose reply may be kept."""
+"""The beginning of a call whose reply may be cached."""
+NAME_LENGTH_AT: Final = len(CALL_HEAD)
+"""Where such a call has the length of its method's name, which fits into a byte."""
+HEAD_BYTES_MIN: Final = 12
+"""The length of a head without a name: version, length of the name, sequence number."""
 
 log = structlog.get_logger(__name__)
 
@@ -36,11 +40,11 @@ class Replies:
         self._client = client
 
     def send(self, message: Message, answer: CallAnswer) -> None:
-        """Writes an answer at once or as the client takes it, and may keep it for equal calls."""
+        """Writes an answer at once or as the client takes it, and may cache it for equal calls."""
         head, result = header(MessageType.REPLY, message.method, message.sequence), answer.result
         if isinstance(result, bytes):
             self._connection.write(head, result)
-            self._keep(message, answer, result)
+            self._cache(message, answer, result)
             self.answered(message.method, answer.source, answer.reason)
         elif isinstance(result, AsyncIterable):
             self._connection.write(head)
@@ -53,18 +57,18 @@ class Replies:
             else:
                 self._connection.run(self._stream_rest(message, answer, chunks))
 
-    def send_kept(self, kept: CachedReply, head: bytes) -> None:
-        """Answers a call by a kept reply; `head` is the part of the call that the reply repeats."""
-        self._connection.write(REPLY_HEAD + head, kept.body)
-        kept.figures.answered(Source.CACHE, kept.reason, perf_counter() - self.call_began)
+    def send_cached(self, cached: CachedReply, head: bytes) -> None:
+        """Answers a call by a cached reply; `head` is the part of the call that it repeats."""
+        self._connection.write(REPLY_HEAD + head, cached.body)
+        cached.figures.answered(Source.CACHE, cached.reason, perf_counter() - self.call_began)
 
-    def send_if_latest(self, kept: CachedReply, data: bytes, head: bytes) -> None:
-        """Answers the call in `data` by a kept reply, if the database confirms that it is still the
-        latest.
+    def send_if_latest(self, cached: CachedReply, data: bytes, head: bytes) -> None:
+        """Answers the call in `data` by a cached reply, if the database confirms that it is still
+        the latest.
         """
         self._connection.hold()
-        reached = self._hub.kept.log_from(kept)
-        self._hub.latest.ask(reached, partial(self._send_if_latest, kept, data, head))
+        reached = self._hub.reply_cache.log_from(cached)
+        self._hub.latest.ask(reached, partial(self._send_if_latest, cached, data, head))
 
     # Overridden in `traced_dispatch.py`.
     def relayed(self, method: str, why: Why) -> None:
@@ -110,14 +114,14 @@ class Replies:
             await self._connection.flow.writable()
         self.answered(message.method, answer.source, answer.reason)
 
-    def _keep(self, message: Message, answer: CallAnswer, result: bytes) -> None:
+    def _cache(self, message: Message, answer: CallAnswer, result: bytes) -> None:
         data = message.data
-        if answer.moment is None or data[:7] != CALL_HEAD:
+        if answer.moment is None or data[:NAME_LENGTH_AT] != CALL_HEAD:
             return
         call = key_of(data)
-        if not self._hub.kept.admits(call):
+        if not self._hub.reply_cache.admits(call):
             return
-        kept = cached_reply(
+        cached = cached_reply(
             call,
             answer.moment,
             answer.latest_of,
@@ -126,15 +130,15 @@ class Replies:
             result,
             self._hub.metrics.of(message.method),
         )
-        self._hub.kept.put(call, kept)
+        self._hub.reply_cache.put(call, cached)
 
     def _send_if_latest(
-        self, kept: CachedReply, data: bytes, head: bytes, latest: LatestLog | None
+        self, cached: CachedReply, data: bytes, head: bytes, latest: LatestLog | None
     ) -> None:
         # The read may have shown another history of the database, which drops the reply.
-        still = self._hub.kept.get(key_of(data)) is kept
-        if still and latest is not None and kept.confirm(latest):
-            self.send_kept(kept, head)
+        still = self._hub.reply_cache.get(key_of(data)) is cached
+        if still and latest is not None and cached.confirm(latest):
+            self.send_cached(cached, head)
             self._connection.done()
         else:
             self._connection.again(data)
@@ -155,5 +159,5 @@ class Replies:
 
 def key_of(data: bytes) -> bytes:
     """The bytes of a call without its sequence number; it begins as `CALL_HEAD` does."""
-    name_end = 8 + data[7]
-    return data[:name_end] + data[name_end + 4 :]
+    sequence_end = HEAD_BYTES_MIN + data[NAME_LENGTH_AT]
+    return data[: sequence_end - 4] + data[sequence_end:]

@@ -1,4 +1,4 @@
-"""Results that are kept as replies.
+"""Results that are cached as replies.
 
 A call is looked up by its bytes, so a repeated one needn't be scanned.
 """

@@ -84,7 +84,7 @@ class ThriftServer:
             recent=backend.recent,
             patience=backend.resolver.patience,
             views=backend.views,
-            kept=reply_cache(backend.views, backend.database.history.is_rewound),
+            reply_cache=reply_cache(backend.views, backend.database.history.is_rewound),
             upstreams=upstreams,
             links=ClientLinks(upstreams),
             constants=Constants(upstreams),
@@ -140,8 +140,8 @@ class ThriftServer:
         await asyncio.sleep(0)
 
     def forget(self) -> None:
-        """Drops all replies kept so far."""
-        self._hub.kept.clear()
+        """Drops all replies cached so far."""
+        self._hub.reply_cache.clear()
 
     @property
     def differences(self) -> list[Difference]:

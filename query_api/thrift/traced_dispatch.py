@@ -78,7 +78,7 @@ class _TracedRelay(ClientRelay):
 
 
 class TracedDispatch(Dispatch):
-    """Takes the place of a dispatch when traces are on. Kept replies are not traced."""
+    """Takes the place of a dispatch when traces are on. Cached replies are not traced."""
 
     def __init__(self, tracing: Tracing, hub: Hub, connection: Connection) -> None:
         super().__init__(hub, connection)

@@ -52,9 +52,9 @@ class Calls(Protocol):
     next one begin.
     """
 
-    def answered_at_once(self, data: bytes, /) -> bool:
-        """If these bytes are exactly one known call, answers it without scanning them; returns
-        whether it did.
+    def answer_from_cache(self, data: bytes, /) -> bool:
+        """Answers these bytes without scanning them, if they are exactly one call whose reply is
+        cached; returns whether it did.
         """
         ...
 
@@ -131,7 +131,7 @@ class Connection(asyncio.Protocol):
             self._untaken.wrote(len(data), transport.get_write_buffer_size())
 
     def hold(self) -> None:
-        """Begins a call that has a kept answer, but must wait for the database."""
+        """Begins a call that has a cached reply, but must wait for the database."""
         self._enter(IN_CALL)
 
     def run(self, work: Coroutine[None, None, None]) -> None:
@@ -161,7 +161,7 @@ class Connection(asyncio.Protocol):
                 self._close(*self._last_call)
 
     def again(self, data: bytes) -> None:
-        """Restarts a held call, whose kept answer can't be used."""
+        """Restarts a held call, whose cached reply can't be used."""
         if self._transport is None:
             return
         self._backlog.put_back(data)
@@ -242,7 +242,7 @@ class Connection(asyncio.Protocol):
         assert self.calls is not None
         if self._state is not IDLE:
             self._put_off(data)
-        elif self._backlog.partial or not self.calls.answered_at_once(data):
+        elif self._backlog.partial or not self.calls.answer_from_cache(data):
             self._scan(data)
 
     def pause_writing(self) -> None:

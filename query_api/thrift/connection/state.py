@@ -12,7 +12,7 @@ class State(IntEnum):
     | NEW | NEGOTIATING | the first bytes arrive, and are SASL's |
     | NEW | IDLE | the first bytes arrive, and aren't SASL's |
     | NEGOTIATING | IDLE | the client has proved who it is |
-    | IDLE | SCANNING | bytes arrive that aren't exactly one call with a kept answer |
+    | IDLE | SCANNING | bytes arrive that aren't exactly one call with a cached reply |
     | IDLE | IN_CALL | they are, but the database must be asked first |
     | IDLE | HOLDING | the client doesn't take the reply |
     | SCANNING | STARTING | a whole call was found |

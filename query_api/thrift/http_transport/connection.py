@@ -361,7 +361,7 @@ class HttpConnection(asyncio.Protocol):
             session.authorization = self._request.headers[b"authorization"]
         session.data_received(body)
         if session.is_idle:
-            # A kept reply changes no state.
+            # A cached reply changes no state.
             self.rested()
 
     def _await_next(self) -> None:

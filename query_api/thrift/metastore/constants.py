@@ -16,11 +16,11 @@ CONSTANT_METHODS: Final = frozenset(
     ("flushCache", "get_config_value", "get_metastore_db_uuid", "getVersion")
 )
 TIMEOUT_S: Final = 5.0
-KEPT_S: Final = 60.0
-"""A host that vanishes leaves a connection that looks alive, so answers aren't kept for ever."""
+CACHED_S: Final = 60.0
+"""A host that vanishes leaves a connection that looks alive, so answers aren't cached for ever."""
 FAILED_S: Final = 5.0
 """How long nobody tries again after a metastore didn't answer: callers have other ways to it."""
-KEPT_MAX: Final = 256
+CACHED_MAX: Final = 256
 BYTES_MAX: Final = 4096
 _SUCCESS: Final = b"\0\0"
 """The number of the field that isn't an exception."""
@@ -32,7 +32,7 @@ _Question = tuple[str, bytes]
 
 
 class Constants:
-    """Answers of one metastore, kept while a connection to it lasts.
+    """Answers of one metastore, cached while a connection to it lasts.
 
     A metastore reads its settings as it starts. What it has told therefore holds until it ends,
     and with it the connection.
@@ -43,19 +43,19 @@ class Constants:
         self._link: Link | None = None
         self._turn = asyncio.Lock()
         self._failed_until_s = 0.0
-        self._kept: dict[_Question, tuple[float, bytes]] = {}
+        self._results: dict[_Question, tuple[float, bytes]] = {}
 
-    def kept(self, method: str, arguments: bytes) -> bytes | None:
-        """The result that is kept; None if there is none."""
+    def cached(self, method: str, arguments: bytes) -> bytes | None:
+        """The cached result; None if there is none."""
         if self._link is None or not self._link.usable:
             return None
-        until_s, result = self._kept.get((method, arguments), (0.0, b""))
+        until_s, result = self._results.get((method, arguments), (0.0, b""))
         return result if monotonic() < until_s else None
 
     async def ask(self, method: str, arguments: bytes) -> bytes | None:
-        """The result, from the metastore if it isn't kept; None if no metastore gives one."""
+        """The result, from the metastore if it isn't cached; None if no metastore gives one."""
         async with self._turn:
-            result = self.kept(method, arguments)
+            result = self.cached(method, arguments)
             if result is not None:
                 return result
             if monotonic() < self._failed_until_s:
@@ -74,13 +74,13 @@ class Constants:
 
     def close(self) -> None:
         link, self._link = self._link, None
-        self._kept.clear()
+        self._results.clear()
         if link is not None:
             link.close()
 
     async def _ask(self, method: str, arguments: bytes) -> bytes | None:
         if self._link is None or not self._link.usable:
-            self._kept.clear()
+            self._results.clear()
             self._link = await self._upstreams.open()
         asked_s = monotonic()
         kind, result = await ask(self._link, method, arguments)
@@ -90,8 +90,8 @@ class Constants:
         is_short = len(arguments) + len(result) <= BYTES_MAX
         if is_answer and is_short:
             # The dictionary is in the order of asking, and so of ending.
-            self._kept.pop((method, arguments), None)
-            if len(self._kept) >= KEPT_MAX:
-                del self._kept[next(iter(self._kept))]
-            self._kept[method, arguments] = asked_s + KEPT_S, result
+            self._results.pop((method, arguments), None)
+            if len(self._results) >= CACHED_MAX:
+                del self._results[next(iter(self._results))]
+            self._results[method, arguments] = asked_s + CACHED_S, result
         return result

@@ -37,7 +37,7 @@ class UnauthenticatedCalls:
         self._allowed = allowed
         self._why = why
 
-    def answered_at_once(self, _: bytes) -> bool:
+    def answer_from_cache(self, _: bytes) -> bool:
         return False
 
     def begin(self, message: Message) -> None:

@@ -63,7 +63,7 @@ class Calls:
         """Whether the next reply is more than the client takes."""
         self.is_closed = False
 
-    def answered_at_once(self, _: bytes) -> bool:
+    def answer_from_cache(self, _: bytes) -> bool:
         return False
 
     def begin(self, call: Message) -> None:

@@ -67,7 +67,7 @@ async def test_a_metastore_that_starts_anew_is_asked_again() -> None:
 
 
 async def test_an_answer_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(constants, "KEPT_S", 0.0)
+    monkeypatch.setattr(constants, "CACHED_S", 0.0)
     async with serving(Metastore()) as here:
         client = await here.connect()
         for _ in range(3):
@@ -76,7 +76,7 @@ async def test_an_answer_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -
 
 
 async def test_when_there_is_no_room_the_oldest_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(constants, "KEPT_MAX", 2)
+    monkeypatch.setattr(constants, "CACHED_MAX", 2)
     async with serving(Metastore()) as here:
         client = await here.connect()
         for call in (WAREHOUSE, OTHER, SECOND, SECOND, OTHER):
@@ -89,13 +89,13 @@ async def test_when_there_is_no_room_the_oldest_makes_it(monkeypatch: pytest.Mon
 async def test_what_has_ended_is_replaced_when_there_is_no_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(constants, "KEPT_MAX", 2)
-    monkeypatch.setattr(constants, "KEPT_S", 0.0)
+    monkeypatch.setattr(constants, "CACHED_MAX", 2)
+    monkeypatch.setattr(constants, "CACHED_S", 0.0)
     async with serving(Metastore()) as here:
         client = await here.connect()
         for call in (WAREHOUSE, OTHER):
             await value(client, call)
-        monkeypatch.setattr(constants, "KEPT_S", 60.0)
+        monkeypatch.setattr(constants, "CACHED_S", 60.0)
         for call in (WAREHOUSE, OTHER) * 3:
             await value(client, call)
         assert len(here.metastores[0].heard) == 4
