@@ -9,7 +9,8 @@ from starlette.exceptions import HTTPException
 
 from metatide.health import ConnectorHealth, Health, Level, Thresholds
 from metatide.worker.reporter import MemberStatus, Reporter
-from metatide.worker.thrift import PORT_PATH, ThriftPort, WorkerThriftServer
+from metatide.worker.thrift import WorkerThriftServer
+from metatide.worker.thrift_owners import PORT_PATH, ThriftPort
 from processors.worker.phases import Phase
 from processors.worker.shard_content import Objects, ShardContent, shard_content
 from processors.worker.status import ShardStatus

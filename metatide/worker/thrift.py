@@ -2,12 +2,10 @@
 
 import asyncio
 import ssl
-from collections.abc import Iterable, Mapping
-from time import monotonic
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final
 
-import httpx
-import msgspec
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -23,13 +21,14 @@ from metatide.worker.certificates import server_tls
 from metatide.worker.guard import guard_of
 from metatide.worker.logins import http_settings, mechanisms
 from metatide.worker.shards import WorkerShards
+from metatide.worker.thrift_owners import ThriftOwners
 from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import Settings
 from query_api.http.forward import Forwarder
 from query_api.thrift.java.expressions import Expressions, JavaSettings
-from query_api.thrift.metastore.facts import ask_for_facts
-from query_api.thrift.metastore.link import Address
+from query_api.thrift.metastore.facts import MetastoreFacts, ask_for_facts
+from query_api.thrift.metastore.link import host_port
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.methods.left_reads import LeftReads
@@ -37,18 +36,9 @@ from query_api.thrift.sasl.mechanism import Mechanism
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import MIB, ThriftSettings
 
-PORT_PATH: Final = "/v1/thrift"
-KNOWN_S: Final = 10.0
-"""How long another worker's port is remembered."""
 ASK_AGAIN_S: Final = 5.0
 
 log = structlog.get_logger(__name__)
-
-
-class ThriftPort(msgspec.Struct, frozen=True):
-    """The address of a worker's Thrift server."""
-
-    port: int
 
 
 class WorkerThriftServer:
@@ -67,7 +57,7 @@ class WorkerThriftServer:
         self._host = thrift.host
         self._port_wanted = thrift.port or 0
         self._http_port_wanted = thrift.http_port
-        self._owners = _Owners(shards, Forwarder(settings.trusted, settings.partners))
+        self._owners = ThriftOwners(shards, Forwarder(settings.trusted, settings.partners))
         self._expressions = expressions(thrift)
         self._methods = CachedMethods(
             backend,
@@ -132,43 +122,56 @@ class WorkerThriftServer:
         answers = await asyncio.gather(
             *(ask_for_facts(self._upstream, address) for address in silent)
         )
-        self._silent_metastores = [
-            address for address, facts in zip(silent, answers, strict=True) if facts is None
-        ]
+        self._silent_metastores = []
         for address, facts in zip(silent, answers, strict=True):
             if facts is None:
-                continue
-            if facts.default_catalog != default_catalog():
-                self._methods.leave_all()
-                self.server.forget()
-                log.error(
-                    "a metastore has another default catalog than database.default_catalog says: "
-                    "the metastores answer all calls",
-                    metastore=f"{address[0]}:{address[1]}",
-                    its=facts.default_catalog,
-                    ours=default_catalog(),
-                )
-            if facts.warehouse and not self._methods.warehouse:
-                self._methods.set_warehouse(facts.warehouse)
-            left = LeftReads(
-                limits=not facts.orders_by_name,
-                filters=not facts.reads_in_sql or facts.default_partition != DEFAULT_PARTITION,
-                partitions=not facts.reads_in_sql,
-                aggregates=not facts.reads_in_sql or not facts.merges_by_range,
-                of_transactional=not facts.has_txn_statistics,
-            )
-            if any(left):
-                self._methods.leave(left)
-                self.server.forget()
-                log.warning(
-                    "a metastore has other settings than Hive's own: the metastores answer calls "
-                    "that depend on them",
-                    metastore=f"{address[0]}:{address[1]}",
-                    **left._asdict(),
-                )
-            if facts.open_txn_timeout_ms is not None:
-                self._methods.set_open_txn_timeout(facts.open_txn_timeout_ms)
-                self._primary.fallback.set_open_txn_timeout(facts.open_txn_timeout_ms)
+                self._silent_metastores.append(address)
+            else:
+                self._heed(facts, host_port(address))
+
+    def _heed(self, facts: MetastoreFacts, metastore: str) -> None:
+        self._heed_catalog(facts, metastore)
+        self._heed_settings(facts, metastore)
+        if facts.warehouse and not self._methods.warehouse:
+            self._methods.set_warehouse(facts.warehouse)
+        if facts.open_txn_timeout_ms is not None:
+            self._methods.set_open_txn_timeout(facts.open_txn_timeout_ms)
+            self._primary.fallback.set_open_txn_timeout(facts.open_txn_timeout_ms)
+
+    def _heed_catalog(self, facts: MetastoreFacts, metastore: str) -> None:
+        if facts.default_catalog == default_catalog():
+            return
+        self._leave(self._methods.leave_all)
+        log.error(
+            "a metastore has another default catalog than database.default_catalog says: "
+            "the metastores answer all calls",
+            metastore=metastore,
+            its=facts.default_catalog,
+            ours=default_catalog(),
+        )
+
+    def _heed_settings(self, facts: MetastoreFacts, metastore: str) -> None:
+        left = LeftReads(
+            limits=not facts.orders_by_name,
+            filters=not facts.reads_in_sql or facts.default_partition != DEFAULT_PARTITION,
+            partitions=not facts.reads_in_sql,
+            aggregates=not facts.reads_in_sql or not facts.merges_by_range,
+            of_transactional=not facts.has_txn_statistics,
+        )
+        if not any(left):
+            return
+        self._leave(partial(self._methods.leave, left))
+        log.warning(
+            "a metastore has other settings than Hive's own: the metastores answer calls "
+            "that depend on them",
+            metastore=metastore,
+            **left._asdict(),
+        )
+
+    def _leave(self, leave: Callable[[], None]) -> None:
+        """Leaves calls to metastores from now on, also those whose replies are cached."""
+        leave()
+        self.server.forget()
 
     async def _find_collation(self) -> None:
         """Asks the database for its collation until it answers."""
@@ -216,41 +219,3 @@ def expressions(thrift: Thrift) -> Expressions | None:
     if thrift.hive_classpath is None:
         return None
     return Expressions(JavaSettings(thrift.hive_java or find_java(), thrift.hive_classpath))
-
-
-class _KnownAddress(msgspec.Struct, frozen=True):
-    address: Address | None
-    until_s: float
-
-
-class _Owners:
-    """The Thrift addresses of other workers, which are asked for them over HTTP."""
-
-    def __init__(self, shards: WorkerShards, forwarder: Forwarder) -> None:
-        self._shards = shards
-        self._forwarder = forwarder
-        self._addresses: dict[str, _KnownAddress] = {}
-
-    async def of(self, shard: int) -> Address | None:
-        url = self._shards.owner_url(shard)
-        if url is None:
-            return None
-        entry = self._addresses.get(url)
-        if entry is None or entry.until_s < monotonic():
-            entry = self._addresses[url] = _KnownAddress(
-                await self._ask(url), monotonic() + KNOWN_S
-            )
-        return entry.address
-
-    async def close(self) -> None:
-        await self._forwarder.close()
-
-    async def _ask(self, url: str) -> Address | None:
-        answer = await self._forwarder.ask(url, PORT_PATH)
-        if answer is None or answer.status != 200:
-            return None
-        try:
-            return httpx.URL(url).host, msgspec.json.decode(answer.content, type=ThriftPort).port
-        except msgspec.DecodeError as error:
-            log.warning("a worker doesn't tell its Thrift port", url=url, error=str(error))
-            return None
