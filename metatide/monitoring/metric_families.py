@@ -24,7 +24,7 @@ from query_api.latest.missing_events import Missing
 from query_api.partners import Metrics as PartnerMetrics
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.metrics import Metrics as ThriftMetrics
 
 BOTH = "connector and worker"
@@ -90,7 +90,7 @@ def _of_worker() -> Iterator[Collector]:
     thrift = ThriftMetrics(lambda: 0, {"read": 1}, lambda: {"client": 1})
     method = thrift.of("get_table_req")
     method.answered(Source.CACHE, Reason.FRESH, 1.0)
-    method.answered_by_metastore(Unable.FORM, 1.0)
+    method.answered_by_metastore(RelayReason.FORM, 1.0)
     method.shadowed["equal"] += 1
     thrift.refused["idle"] += 1
     thrift.logins["PLAIN"] += 1

@@ -34,7 +34,7 @@ class Call(msgspec.Struct, eq=False):
     """The position up to which an answer from the cache must be complete."""
 
 
-class Unable(StrEnum):
+class RelayReason(StrEnum):
     """Why a call can't be answered by the cache, whatever the cache holds."""
 
     NOT_CACHED = "not_cached"
@@ -73,7 +73,7 @@ class Unable(StrEnum):
     """The cache failed to answer."""
 
 
-Why = Reason | Unable
+Why = Reason | RelayReason
 Result = bytes | Iterable[bytes] | AsyncIterable[bytes]
 
 

@@ -7,7 +7,7 @@ import structlog
 from hive.errors import MetatideError, ThriftError, UnprovedError
 from query_api.reasons import Reason, Source
 from query_api.targets import Target
-from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable
+from query_api.thrift.call import Call, CallAnswer, Client, Relay, RelayReason
 from query_api.thrift.connection.connection import Connection
 from query_api.thrift.forward import FORWARDED, REFUSED, answer_fields, call_of, reply
 from query_api.thrift.hub import Hub
@@ -82,7 +82,7 @@ class Dispatch:
             self._begin_cacheable(message)
         elif method in CONSTANT_METHODS and not (hub.settings.relay_reads or hub.settings.shadow):
             if hub.guard.leaves_method(method):
-                self._relay.send(message, Unable.GUARDED)
+                self._relay.send(message, RelayReason.GUARDED)
             else:
                 self._answer_constant(message)
         elif method == FORWARDED:
@@ -94,7 +94,7 @@ class Dispatch:
         elif method == SET_UGI and self._relay.introduce(message):
             self._connection.done()
         else:
-            self._relay.send(message, Unable.NOT_CACHED, copies=method == SET_META_CONF)
+            self._relay.send(message, RelayReason.NOT_CACHED, copies=method == SET_META_CONF)
 
     def identify(self, identity: Identity) -> None:
         """Takes note of who the client has proved to be."""
@@ -116,13 +116,13 @@ class Dispatch:
         """Begins a call of a method that the cache answers."""
         hub = self._hub
         if message.steps > READ_STEPS_MAX:
-            self._relay.send(message, Unable.TOO_LONG)
+            self._relay.send(message, RelayReason.TOO_LONG)
         elif self._client.has_settings:
-            self._relay.send(message, Unable.SETTINGS, self._call(message))
+            self._relay.send(message, RelayReason.SETTINGS, self._call(message))
         elif hub.settings.relay_reads or hub.settings.shadow:
             self._relay_cacheable(message)
         elif hub.guard.leaves_method(message.method):
-            self._relay.send(message, Unable.GUARDED, self._call(message))
+            self._relay.send(message, RelayReason.GUARDED, self._call(message))
         else:
             self._answer(message)
 
@@ -151,7 +151,7 @@ class Dispatch:
     async def _ask_constant(self, message: Message) -> None:
         result = await self._hub.constants.ask(message.method, message.body)
         if result is None:
-            self._relay.send(message, Unable.NOT_CACHED)
+            self._relay.send(message, RelayReason.NOT_CACHED)
         else:
             self._conclude_constant(message, result)
 
@@ -191,7 +191,7 @@ class Dispatch:
         if not guard.is_on:
             self._replies.send(message, answer)
         elif guard.leaves(answer.targets):
-            self._relay.send(message, Unable.GUARDED, call)
+            self._relay.send(message, RelayReason.GUARDED, call)
         elif guard.authorizer is None or not answer.targets:
             self._replies.send(message, answer)
         else:
@@ -209,13 +209,13 @@ class Dispatch:
         if may_see:
             self._replies.send(message, answer)
         else:
-            self._relay.send(message, Unable.UNAUTHORIZED, call)
+            self._relay.send(message, RelayReason.UNAUTHORIZED, call)
 
     def _relay_cacheable(self, message: Message) -> None:
         """Relays a call that the cache could answer, but isn't allowed to."""
         call = self._call(message)
         shadow = self._hub.settings.shadow
-        why = Unable.SHADOW if shadow else Unable.RELAY_READS
+        why = RelayReason.SHADOW if shadow else RelayReason.RELAY_READS
         self._relay.send(message, why, call, copies=shadow)
 
     async def _forward(self, message: Message, call: Call, relay: Relay, shard: int) -> None:
@@ -262,7 +262,7 @@ class Dispatch:
 def _failed(message: Message, error: Exception) -> Relay:
     """Handles a failure of the cache by relaying the call."""
     _log_failure(message, error)
-    return Relay(Unable.FAILED)
+    return Relay(RelayReason.FAILED)
 
 
 def _log_failure(message: Message, error: Exception) -> None:

@@ -5,7 +5,7 @@ from time import perf_counter
 
 from hive.errors import UpstreamError
 from query_api.reasons import Reason
-from query_api.thrift.call import Call, Client, Unable, Why
+from query_api.thrift.call import Call, Client, RelayReason, Why
 from query_api.thrift.connection.connection import Connection
 from query_api.thrift.hub import Hub
 from query_api.thrift.metastore.client_identity import SET_META_CONF, ClientIdentity
@@ -116,7 +116,7 @@ class ClientRelay:
             self._own_writes.note()
         elif method == SET_META_CONF:
             self._identity.set(message, call.result or b"")
-        elif call.why is Unable.SHADOW:
+        elif call.why is RelayReason.SHADOW:
             read = Call(method, message.body, self._client, self._client.min_position)
             self._hub.shadow.compare(read, call.result, self._identity.introduction)
         if isinstance(call.why, Reason):

@@ -19,7 +19,7 @@ import structlog
 
 from hive.errors import JavaError
 from hive.names import DEFAULT_PARTITION
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.java.gateway import Gateway
 
 EXPRESSION_BYTES_MAX: Final = 256 * 1024
@@ -57,8 +57,8 @@ class Expressions:
         self._starting: asyncio.Task[None] | None = None
         self._not_before = 0.0
         self._failures = 0
-        self._asking: dict[bytes, asyncio.Task[str | Unable]] = {}
-        self._remembered: OrderedDict[bytes, str | Unable] = OrderedDict()
+        self._asking: dict[bytes, asyncio.Task[str | RelayReason]] = {}
+        self._remembered: OrderedDict[bytes, str | RelayReason] = OrderedDict()
         self._remembered_bytes = 0
         self._outcomes: Counts[str] = Counts()
 
@@ -67,7 +67,7 @@ class Expressions:
         """How many expressions were read, by outcome."""
         return self._outcomes
 
-    def at_once(self, expression: bytes) -> str | Unable | None:
+    def at_once(self, expression: bytes) -> str | RelayReason | None:
         """The result, if it is available at once; None if `text` must be awaited."""
         remembered = self._remembered.get(expression)
         if remembered is not None:
@@ -82,7 +82,7 @@ class Expressions:
             return self._counted("busy")
         return None
 
-    async def text(self, expression: bytes) -> str | Unable:
+    async def text(self, expression: bytes) -> str | RelayReason:
         remembered = self.at_once(expression)
         if remembered is not None:
             return remembered
@@ -104,7 +104,7 @@ class Expressions:
             await gateway.close()
         await asyncio.gather(*self._asking.values())
 
-    async def _ask(self, gateway: Gateway, expression: bytes) -> str | Unable:
+    async def _ask(self, gateway: Gateway, expression: bytes) -> str | RelayReason:
         try:
             text = await gateway.call(
                 self._reader, "convertExprToFilter", expression, DEFAULT_PARTITION, False
@@ -115,11 +115,13 @@ class Expressions:
         finally:
             del self._asking[expression]
         self._failures = 0
-        outcome = text or Unable.EXPRESSION
+        outcome = text or RelayReason.EXPRESSION
         self._remember(expression, outcome)
         return self._counted("read" if text else "unreadable", outcome)
 
-    def _counted(self, outcome: str, text: str | Unable = Unable.EXPRESSION) -> str | Unable:
+    def _counted(
+        self, outcome: str, text: str | RelayReason = RelayReason.EXPRESSION
+    ) -> str | RelayReason:
         self._outcomes[outcome] += 1
         return text
 
@@ -156,7 +158,7 @@ class Expressions:
             again_in_s=wait_s,
         )
 
-    def _remember(self, expression: bytes, outcome: str | Unable) -> None:
+    def _remember(self, expression: bytes, outcome: str | RelayReason) -> None:
         self._remembered[expression] = outcome
         self._remembered_bytes += len(expression) + len(outcome)
         while len(self._remembered) > REMEMBERED or self._remembered_bytes > REMEMBERED_BYTES_MAX:

@@ -18,7 +18,7 @@ from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency, Defaults, Requirement
 from query_api.resolver.answer import Miss, ReadAnswer
 from query_api.targets import Target
-from query_api.thrift.call import Call, CallAnswer, Relay, Substitute, Unable
+from query_api.thrift.call import Call, CallAnswer, Relay, RelayReason, Substitute
 from query_api.thrift.methods.direct_read import DirectRead, Whole
 from query_api.thrift.methods.dropped_methods import substitute
 from query_api.thrift.methods.expressions import Expressions, expression_of, with_text
@@ -104,16 +104,16 @@ class CachedMethods:
 
     def answer_now(self, call: Call) -> CallAnswer | Relay | None:
         if self._leaves_all:
-            return Relay(Unable.CATALOG)
+            return Relay(RelayReason.CATALOG)
         method = self._methods.get(call.method)
         if method is None or len(call.arguments) > AT_ONCE_BYTES_MAX:
             return None
         request: Understood | None = self._understood(call.method, call.arguments)
-        if request is Unable.EXPRESSION:
+        if request is RelayReason.EXPRESSION:
             request = self._read_now(method, call)
         if request is None:
             return None
-        if isinstance(request, Unable):
+        if isinstance(request, RelayReason):
             return Relay(request)
         if isinstance(request.read, DirectRead):
             return None
@@ -131,19 +131,19 @@ class CachedMethods:
                     return self._missed(outcome, requirement)
                 read = chain.follow(read, outcome)
         except InputError:
-            return Relay(Unable.FORM)
+            return Relay(RelayReason.FORM)
         return chain.outcome
 
     async def answer(self, call: Call) -> CallAnswer | Relay:
         if self._leaves_all:
-            return Relay(Unable.CATALOG)
+            return Relay(RelayReason.CATALOG)
         if call.method == _CURRENT_EVENT:
             return await self._current_event(call.min_position)
         method = self._methods[call.method]
         request = await self._understood_later(call.method, call.arguments)
-        if request is Unable.EXPRESSION:
+        if request is RelayReason.EXPRESSION:
             request = await self._read(method, call)
-        if isinstance(request, Unable):
+        if isinstance(request, RelayReason):
             return Relay(request)
         if isinstance(request.read, DirectRead):
             return await self._from_database(
@@ -163,7 +163,7 @@ class CachedMethods:
                     )
                 read = chain.follow(read, outcome)
         except InputError:
-            return Relay(Unable.FORM)
+            return Relay(RelayReason.FORM)
         return chain.outcome
 
     def instead(self, call: Call) -> Substitute | None:
@@ -186,32 +186,32 @@ class CachedMethods:
         method = self._methods[name]
         try:
             understood = method.understand(decode(method.arguments, arguments))
-            if isinstance(understood, Unable):
+            if isinstance(understood, RelayReason):
                 return understood
             return self._left.why(understood.read) or ordered_by(self._collation, understood)
         except (ThriftError, KeyError):
-            return Unable.UNREADABLE
+            return RelayReason.UNREADABLE
         except InputError:
-            return Unable.FORM
+            return RelayReason.FORM
 
     def _read_now(self, method: Method, call: Call) -> Understood | None:
         """Parses a call with a serialized expression; None if reading the expression must be
         awaited.
         """
         if self._expressions is None:
-            return Unable.EXPRESSION
+            return RelayReason.EXPRESSION
         arguments = decode(method.arguments, call.arguments)
         text = self._expressions.at_once(expression_of(arguments))
-        if text is None or isinstance(text, Unable):
+        if text is None or isinstance(text, RelayReason):
             return text
         return self._understood(call.method, _with_text(method, arguments, text))
 
     async def _read(self, method: Method, call: Call) -> Understood:
         if self._expressions is None:
-            return Unable.EXPRESSION
+            return RelayReason.EXPRESSION
         arguments = decode(method.arguments, call.arguments)
         text = await self._expressions.text(expression_of(arguments))
-        if isinstance(text, Unable):
+        if isinstance(text, RelayReason):
             return text
         return await self._understood_later(call.method, _with_text(method, arguments, text))
 
@@ -249,15 +249,15 @@ class CachedMethods:
             except UnansweredError:
                 return Relay(Reason.UNREAD)
             except InputError:
-                return Relay(Unable.FORM)
+                return Relay(RelayReason.FORM)
             value, position = answer
             reached.append(position)
         if least is not None and min(reached) < least:
             return Relay(Reason.BEHIND)
-        if isinstance(value, Unable):
+        if isinstance(value, RelayReason):
             return Relay(value)
         if isinstance(value, NoSuchObjectError):
-            return Relay(Unable.FORM)
+            return Relay(RelayReason.FORM)
         data = result(method.shape, method.exceptions, value)
         tells_of: tuple[Target, ...] | None = tuple(dict.fromkeys(targets))
         if isinstance(read, DirectRead):
@@ -298,7 +298,7 @@ class _Chain:
         self._requirement = requirement
         self._served: list[ReadAnswer[Outcome]] = []
         self._targets: tuple[Target, ...] = ()
-        self.outcome: CallAnswer | Relay = Relay(Unable.FAILED)
+        self.outcome: CallAnswer | Relay = Relay(RelayReason.FAILED)
 
     def follow(self, read: Read[Any], served: ReadAnswer[Outcome]) -> Read[Outcome] | None:
         """Takes the result of a read; returns the next read, or None with the outcome."""
@@ -307,10 +307,10 @@ class _Chain:
         value = served.value
         if isinstance(value, Read):
             return value
-        if isinstance(value, Unable):
+        if isinstance(value, RelayReason):
             self.outcome = Relay(value)
         elif isinstance(value, InputError):
-            self.outcome = Relay(Unable.FORM)
+            self.outcome = Relay(RelayReason.FORM)
         else:
             self.outcome = self._answer(result(self._method.shape, self._method.exceptions, value))
         return None

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 from hive.thrift.binary import extended
 from hive.thrift.splice import without_buckets
 from hive.thrift.structs import TABLE
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods.table_facts import TableFacts
 
 _ALL = "MANAGERAWMETADATA"
@@ -65,21 +65,21 @@ class _View(NamedTuple):
     hides_buckets: bool = False
 
 
-def table_for(capabilities: Sequence[str], table: bytes, facts: TableFacts) -> bytes | Unable:
+def table_for(capabilities: Sequence[str], table: bytes, facts: TableFacts) -> bytes | RelayReason:
     """The table as a client sees it. Empty `capabilities` mean that the client stated none."""
     if not capabilities or _ALL in capabilities or not facts.in_default_catalog:
         return table
     if facts.asks_for is not None or not KNOWN.issuperset(capabilities):
-        return Unable.CAPABILITIES
+        return RelayReason.CAPABILITIES
     return _seen(frozenset(capabilities), table, facts)
 
 
-def partitions_lack_buckets(capabilities: Sequence[str], facts: TableFacts) -> bool | Unable:
+def partitions_lack_buckets(capabilities: Sequence[str], facts: TableFacts) -> bool | RelayReason:
     """Whether the partitions of a table appear to a client without buckets."""
     if not capabilities or _ALL in capabilities or not facts.in_default_catalog:
         return False
     if facts.asks_for is not None or not KNOWN.issuperset(capabilities):
-        return Unable.CAPABILITIES
+        return RelayReason.CAPABILITIES
     if {"MANAGE_RAW_METADATA", "HIVEBUCKET2", _UNMODIFIED}.intersection(capabilities):
         return False
     plain = facts.type == "MANAGED_TABLE" and facts.transactional_text in ("", "false")
@@ -87,9 +87,9 @@ def partitions_lack_buckets(capabilities: Sequence[str], facts: TableFacts) -> b
 
 
 @lru_cache(maxsize=1024)
-def _seen(capabilities: frozenset[str], table: bytes, facts: TableFacts) -> bytes | Unable:
+def _seen(capabilities: frozenset[str], table: bytes, facts: TableFacts) -> bytes | RelayReason:
     view = _view(capabilities, facts)
-    if isinstance(view, Unable):
+    if isinstance(view, RelayReason):
         return view
     if view.hides_buckets:
         table = without_buckets(TABLE, table)
@@ -102,7 +102,7 @@ def _seen(capabilities: frozenset[str], table: bytes, facts: TableFacts) -> byte
     return extended(TABLE, table, **set_fields)
 
 
-def _view(capabilities: frozenset[str], facts: TableFacts) -> _View | Unable:
+def _view(capabilities: frozenset[str], facts: TableFacts) -> _View | RelayReason:
     match facts.type:
         case "EXTERNAL_TABLE":
             return _bucketed(capabilities) if facts.buckets > 0 else _external(capabilities)
@@ -115,7 +115,7 @@ def _view(capabilities: frozenset[str], facts: TableFacts) -> _View | Unable:
             readers = ("HIVESQL", "CONNECTORREAD")
             can_read = bool(capabilities.intersection(readers))
             return _View(_READ_ONLY) if can_read else _View(_NONE, readers)
-    return Unable.CAPABILITIES
+    return RelayReason.CAPABILITIES
 
 
 def _bucketed(capabilities: frozenset[str]) -> _View:

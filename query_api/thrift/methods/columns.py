@@ -6,7 +6,7 @@ from hive.names import TableName
 from query_api.objects import Objects
 from query_api.reads.read import Group
 from query_api.targets import TargetKind
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
 from query_api.thrift.methods.outcome import Outcome, Raised
 from query_api.thrift.methods.request import (
@@ -47,7 +47,7 @@ class Columns(TableMethod, frozen=True, kw_only=True):
     def of(self, table: bytes, objects: Objects) -> Outcome:
         serde = library(table)
         if serde is not None and serde not in _IN_THE_METASTORE:
-            return Unable.FORM
+            return RelayReason.FORM
         return columns_and_keys(table) if self.with_keys else columns(table)
 
 

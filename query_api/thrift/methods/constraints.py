@@ -10,7 +10,7 @@ from hive.thrift.view import View
 from hive.thrift.wire import FIELD
 from query_api.objects import Objects
 from query_api.targets import Target, TargetKind
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
 from query_api.thrift.methods.outcome import Outcome, structs
 from query_api.thrift.methods.request import (
@@ -86,7 +86,7 @@ def get_foreign_keys(arguments: Arguments) -> Understood:
     request = arguments["request"]
     refuse_unknown(request)
     if not request.get("foreign_tbl_name"):
-        return Unable.FORM
+        return RelayReason.FORM
     table = names.table_in_catalog(request, "foreign_db_name", "foreign_tbl_name")
     parent = request.get("parent_db_name"), request.get("parent_tbl_name")
     if (parent[0] is None) != (parent[1] is None):

@@ -12,7 +12,7 @@ from query_api.objects import Objects, is_remote
 from query_api.reads.databases import details_of
 from query_api.reads.read import Read
 from query_api.targets import Target, TargetKind, of_catalog, of_database
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
 from query_api.thrift.methods.outcome import Outcome, Raised, texts
 from query_api.thrift.methods.request import Arguments, CacheRequest, Understood, refuse_unknown
@@ -50,9 +50,9 @@ class GetDatabase(Read[Outcome], frozen=True):
         if data is None:
             return Raised("NoSuchObjectException", f"database {self.db.catalog}.{self.db.db}")
         if is_remote(data):
-            return Unable.FORM
+            return RelayReason.FORM
         if self.db.catalog == default_catalog() and self._is_shown_elsewhere(data):
-            return Unable.FORM
+            return RelayReason.FORM
         return data
 
     def _is_shown_elsewhere(self, data: bytes) -> bool:
@@ -101,12 +101,12 @@ class ListTables(Read[Outcome], frozen=True):
         if database is None:
             return texts([])
         if is_remote(database):
-            return Unable.FORM
+            return RelayReason.FORM
         matches = compile_request_pattern(self.pattern, with_dots=True).fullmatch
         lines = sorted(line for line in objects.names(self.db) if matches(line.table))
         if self.type is not None and not all(line.type for line in lines):
             # An alter gives such a table a type without showing a change.
-            return Unable.FORM
+            return RelayReason.FORM
         return texts([line.table for line in lines if self.type in (None, line.type)])
 
 
@@ -114,7 +114,7 @@ def get_databases(arguments: Arguments) -> Understood:
     refuse_unknown(arguments)
     if arguments.get("pattern") is None:
         # Without a pattern, Hive 4.0 fails; later releases list all databases.
-        return Unable.FORM
+        return RelayReason.FORM
     catalog, pattern = names.place(arguments["pattern"])
     return CacheRequest(
         ListDatabases(catalog, _NONE if pattern in ("", _EMPTY) else plain_pattern(pattern))

@@ -2,18 +2,18 @@
 
 from typing import Protocol
 
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods.request import Arguments
 
 
 class Expressions(Protocol):
     """Reads expressions."""
 
-    def at_once(self, expression: bytes, /) -> str | Unable | None:
+    def at_once(self, expression: bytes, /) -> str | RelayReason | None:
         """The filter's text, or why there is none; None if `text` must be awaited."""
         ...
 
-    async def text(self, expression: bytes, /) -> str | Unable: ...
+    async def text(self, expression: bytes, /) -> str | RelayReason: ...
 
 
 def expression_of(arguments: Arguments) -> bytes:

@@ -18,7 +18,7 @@ from hive.reader.rows.grants import GrantKind
 from hive.reader.snapshot import DatabaseSnapshot
 from hive.thrift.binary import encode
 from hive.thrift.grants import ROLE_PRINCIPAL_GRANT
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
 from query_api.thrift.methods.direct_read import DirectRead
 from query_api.thrift.methods.outcome import Outcome, structs, texts
@@ -68,7 +68,7 @@ class Grants(DirectRead, frozen=True):
     def of(self, snapshot: DatabaseSnapshot) -> Outcome:
         of_every_kind = len(self.kinds) > 1
         if of_every_kind and has_other_grants(snapshot, self.principal):
-            return Unable.FORM
+            return RelayReason.FORM
         grants: list[bytes | None] = []
         for kind in self.kinds:
             grants += read_grants(snapshot, kind, self.principal, self.place)
@@ -158,4 +158,4 @@ def _public(user: str) -> bytes:
 def _whole(items: Sequence[bytes | None]) -> Outcome:
     """The list, unless the metastore itself fails on one of its rows."""
     known = [item for item in items if item is not None]
-    return structs(known) if len(known) == len(items) else Unable.FORM
+    return structs(known) if len(known) == len(items) else RelayReason.FORM

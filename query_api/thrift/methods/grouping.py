@@ -11,7 +11,7 @@ from hive.thrift.binary import decode, encode
 from hive.thrift.structs import PARTITION, STORAGE_DESCRIPTOR
 from hive.thrift.types import ListOf, Struct, i32, properties, string, strings
 from hive.thrift.view import View
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods.outcome import structs
 
 PARTITION_WITHOUT_SD: Final = Struct(
@@ -39,7 +39,7 @@ _SHARED: Final = (1, 3, 4, 7)
 """The fields of storage descriptors by which partitions are grouped."""
 
 
-def grouped(name: TableName, table: bytes, partitions: Iterable[bytes]) -> bytes | Unable:
+def grouped(name: TableName, table: bytes, partitions: Iterable[bytes]) -> bytes | RelayReason:
     """The groups of this table's partitions."""
     root = View(table).struct(7)
     location = None if root is None else root.text(2)
@@ -49,11 +49,11 @@ def grouped(name: TableName, table: bytes, partitions: Iterable[bytes]) -> bytes
         partition, descriptor = decode(PARTITION, data), View(data).struct(6)
         sd = partition.get("sd")
         if descriptor is None or sd is None or location is None:
-            return Unable.FORM
+            return RelayReason.FORM
         buckets.add(sd["numBuckets"])
         is_plain = not sd["skewedInfo"]["skewedColNames"] and len(buckets) == 1
         if not is_plain or not sd.get("location", "").startswith(location):
-            return Unable.FORM
+            return RelayReason.FORM
         groups.setdefault(tuple(map(descriptor.raw, _SHARED)), []).append(partition)
     return structs([_spec(name, location or "", group) for group in groups.values()])
 

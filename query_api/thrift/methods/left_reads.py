@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from query_api.reads.read import Read
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods.outcome import Outcome
 from query_api.thrift.methods.partition import GetPartition, GetPartitionByName
 from query_api.thrift.methods.partition_specs import PartitionSpecs
@@ -26,21 +26,21 @@ class LeftReads(NamedTuple):
     of_transactional: bool = False
     """Whether the statistics of transactional tables fit a reader's snapshot: none do."""
 
-    def why(self, read: Read[Outcome]) -> Unable | None:
+    def why(self, read: Read[Outcome]) -> RelayReason | None:
         """Why this read is left to metastores; None if it isn't."""
         if isinstance(read, Partitions):
             return self._why_partitions(read)
         if isinstance(read, PartitionSpecs):
-            return Unable.PARTITIONS if self.partitions else None
+            return RelayReason.PARTITIONS if self.partitions else None
         is_left = self.aggregates and isinstance(read, Aggregate)
-        return Unable.STATISTICS if is_left or self._may_not_fit(read) else None
+        return RelayReason.STATISTICS if is_left or self._may_not_fit(read) else None
 
-    def _why_partitions(self, read: Partitions) -> Unable | None:
+    def _why_partitions(self, read: Partitions) -> RelayReason | None:
         if self.limits and read.most is not None:
-            return Unable.ORDER
+            return RelayReason.ORDER
         is_filtered = self.filters and read.wanted.filter is not None
         shows = self.partitions and read.of_each in (Of.OBJECTS, Of.SPECS)
-        return Unable.PARTITIONS if is_filtered or shows else None
+        return RelayReason.PARTITIONS if is_filtered or shows else None
 
     def _may_not_fit(self, read: Read[Outcome]) -> bool:
         if not self.of_transactional:

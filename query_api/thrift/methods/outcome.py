@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from hive.thrift.types import STRING, STRUCT
 from query_api.reads.read import Read
-from query_api.thrift.call import Result, Unable
+from query_api.thrift.call import RelayReason, Result
 
 
 class Raised(NamedTuple):
@@ -29,7 +29,7 @@ class Nothing(NamedTuple):
 
 
 Payload = bytes | Items | Nothing
-Outcome = Payload | Raised | Unable | Read[Any]
+Outcome = Payload | Raised | RelayReason | Read[Any]
 """A read as an outcome is the one to answer next. The bytes of a list begin with the type and
 number of its items."""
 

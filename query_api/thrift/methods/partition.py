@@ -8,7 +8,7 @@ from hive.thrift.splice import acid_partition, has_values, lacks_serde_details
 from query_api.objects import Objects, Values
 from query_api.reads.read import Group
 from query_api.targets import Target, TargetKind
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
 from query_api.thrift.methods.outcome import Outcome, Payload, Raised
 from query_api.thrift.methods.request import (
@@ -39,19 +39,19 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
     def of(self, table: bytes, objects: Objects) -> Outcome:
         about = facts(table)
         if len(self.values) != len(about.keys) or not self.values:
-            return Unable.FORM
+            return RelayReason.FORM
         if self.with_privileges and about.has_partition_privileges:
-            return Unable.FORM
+            return RelayReason.FORM
         partition = objects.partition(self.table, self.values)
         if partition is None:
             return _no_partition(self.values)
         if not has_values(partition, self.values):
             # The metastore looks the partition up by its name, and returns the values of the
             # request.
-            return Unable.FORM
+            return RelayReason.FORM
         if about.full_acid:
             return acid_partition(partition)
-        return Unable.FORM if lacks_serde_details(partition) else partition
+        return RelayReason.FORM if lacks_serde_details(partition) else partition
 
 
 class GetPartitionByName(TableMethod, frozen=True, kw_only=True):
@@ -67,10 +67,10 @@ class GetPartitionByName(TableMethod, frozen=True, kw_only=True):
         # Where less is escaped, the metastore divides at the last `=`, and takes what is before a
         # `:` for the scheme of a path.
         if self.name != stored_partition_name(self.name):
-            return Unable.FORM
+            return RelayReason.FORM
         items = dict(partition_items(self.name))
         if not items or not items.keys() >= set(keys := facts(table).keys):
-            return Unable.FORM
+            return RelayReason.FORM
         values = tuple(items[key] for key in keys)
         return GetPartition(self.table, values=values, missing=_no_partition(values))
 

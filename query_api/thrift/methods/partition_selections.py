@@ -6,7 +6,7 @@ from hive.errors import InputError
 from hive.names import DEFAULT_PARTITION, TableName
 from query_api.reads.partitions import Wanted
 from query_api.reads.statistics import DEFAULT_ENGINE
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
 from query_api.thrift.methods.outcome import Raised, structs, texts
 from query_api.thrift.methods.partitions import Of, Partitions
@@ -205,7 +205,7 @@ def _by_expression(arguments: Arguments, of_each: Of) -> Understood:
     if request.get("defaultPartitionName") not in (None, "", DEFAULT_PARTITION):
         raise InputError("another name of the default partition")
     text = _filter_of(request["expr"], of_each)
-    if isinstance(text, Unable):
+    if isinstance(text, RelayReason):
         return text
     table = names.table_in_catalog(request)
     read = Partitions(
@@ -221,7 +221,7 @@ def _by_expression(arguments: Arguments, of_each: Of) -> Understood:
     return of_request(read, request, table)
 
 
-def _filter_of(expression: bytes, of_each: Of) -> str | Unable:
+def _filter_of(expression: bytes, of_each: Of) -> str | RelayReason:
     """The text of an expression that is a filter. Serialized expressions contain bytes that texts
     don't.
     """
@@ -230,8 +230,8 @@ def _filter_of(expression: bytes, of_each: Of) -> str | Unable:
     try:
         text = expression.decode()
     except UnicodeDecodeError:
-        return Unable.EXPRESSION
-    return text if text.strip() and text.isprintable() else Unable.EXPRESSION
+        return RelayReason.EXPRESSION
+    return text if text.strip() and text.isprintable() else RelayReason.EXPRESSION
 
 
 def _names_by_values(table: TableName, values: list[str] | None, most: int | None) -> Partitions:

@@ -6,7 +6,7 @@ The cache answers it only without projection and filter.
 from hive.names import TableName
 from query_api.objects import Objects
 from query_api.targets import TargetKind
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
 from query_api.thrift.methods.grouping import grouped
 from query_api.thrift.methods.outcome import Outcome
@@ -40,4 +40,4 @@ def get_partitions_with_specs(arguments: Arguments) -> Understood:
     catalog, db = names.place(request.get("dbName"))
     place = {"catName": catalog, **request, "dbName": db}
     table = names.table_in_catalog(place)
-    return CacheRequest(PartitionSpecs(table, missing=Unable.FORM))
+    return CacheRequest(PartitionSpecs(table, missing=RelayReason.FORM))

@@ -21,7 +21,7 @@ from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions
 from query_api.reads.partitions import Wanted
 from query_api.reads.read import SHORT_MAX, Group
 from query_api.targets import TargetKind
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods.capabilities import partitions_lack_buckets
 from query_api.thrift.methods.grouping import grouped
 from query_api.thrift.methods.outcome import Items, Outcome, structs, texts
@@ -82,15 +82,15 @@ class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
     def of(self, table: bytes, objects: Objects) -> Outcome:
         about = facts(table)
         if self.with_privileges and about.has_partition_privileges:
-            return Unable.FORM
+            return RelayReason.FORM
         if self.by_values and not _tells_values(self.wanted.prefix, len(about.keys)):
-            return Unable.FORM
+            return RelayReason.FORM
         if self.collation.on_mysql and _fails_on_mysql(self.wanted.filter, about.timestamp_keys):
-            return Unable.FORM
+            return RelayReason.FORM
         try:
             return self._chosen(table, about, objects)
         except UncertainOrderError:
-            return Unable.COLLATION
+            return RelayReason.COLLATION
 
     def _chosen(self, table: bytes, about: TableFacts, objects: Objects) -> Outcome:
         wanted = self.wanted if self.names is None else Wanted(names=self.names)
@@ -100,7 +100,7 @@ class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
         if self.of_each is Of.NAMES:
             return texts(self._first(ListPartitionNames(self.table, wanted).answer(objects).items))
         shown = self._shown(about, objects)
-        if isinstance(shown, Unable):
+        if isinstance(shown, RelayReason):
             return shown
         choice = dict(Choice(self.table, wanted).chosen(objects, table))
         values = [choice[name] for name in self._first(choice)]
@@ -124,10 +124,10 @@ class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
             raise UncertainOrderError(f"{self.collation.name} decides the order of names")
         return chosen
 
-    def _shown(self, about: TableFacts, objects: Objects) -> Callable[[bytes], bytes] | Unable:
+    def _shown(self, about: TableFacts, objects: Objects) -> Callable[[bytes], bytes] | RelayReason:
         """A function that turns a stored partition into the one that the caller sees."""
         hides_buckets = partitions_lack_buckets(self.capabilities, about)
-        if isinstance(hides_buckets, Unable):
+        if isinstance(hides_buckets, RelayReason):
             return hides_buckets
         changes: list[Callable[[bytes], bytes]] = []
         if about.full_acid and (self.by_query or self.by_values):

@@ -9,7 +9,7 @@ from hive.write_ids.lists import WriteIdList
 from hive.write_ids.text import TxnWriteIdLists, parse
 from query_api.reads.read import Read
 from query_api.requirement import WRITE_IDS_CHARS_MAX
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods.outcome import Outcome
 
 Arguments = Mapping[str, Any]
@@ -24,7 +24,7 @@ class CacheRequest(NamedTuple):
     table_id: int = 0
 
 
-Understood = CacheRequest | Unable
+Understood = CacheRequest | RelayReason
 
 
 def snapshot(text: str | None, table: TableName) -> WriteIdList | None:

@@ -26,7 +26,7 @@ from query_api.reads.read import SHORT_MAX
 from query_api.reads.statistics import DEFAULT_ENGINE
 from query_api.remembered import remembered
 from query_api.targets import TargetKind
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
 from query_api.thrift.methods.outcome import Nothing, Outcome, Raised, structs
 from query_api.thrift.methods.request import (
@@ -128,22 +128,22 @@ class Aggregate(_OfPartitions, frozen=True, kw_only=True):
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         if not self.names or not self.columns:
-            return Unable.FORM if self.snapshot is not None else _aggregated([], 0)
+            return RelayReason.FORM if self.snapshot is not None else _aggregated([], 0)
         keys = facts(table).keys
         wanted = [values for name in self.names if (values := _values(name, keys))]
         figures: dict[str, list[dict[str, Any]]] = {column: [] for column in self.columns}
         for values, all_columns in objects.partition_statistics(self.table, wanted):
             columns = self._chosen(all_columns)
             if len(columns) != len(figures) or not self._complies(objects, values):
-                return Unable.FORM
+                return RelayReason.FORM
             for column in columns:
                 part = decode(COLUMN_STATISTICS_OBJ, column.data)
                 if self.on_mysql and "decimalStats" in part.get("statsData", {}):
-                    return Unable.STATISTICS
+                    return RelayReason.STATISTICS
                 figures[column.column].append(part)
         merged = [_merged(parts, len(self.names)) for _, parts in sorted(figures.items())]
         if not all(merged):
-            return Unable.FORM
+            return RelayReason.FORM
         return _aggregated(merged, len(self.names))
 
 
@@ -154,7 +154,7 @@ def get_table_statistics_req(arguments: Arguments) -> Understood:
     ids = snapshot(request.get("validWriteIdList"), table)
     read = TableStatistics(
         table,
-        missing=_missing(table) if ids is None else Unable.FORM,
+        missing=_missing(table) if ids is None else RelayReason.FORM,
         columns=_columns(request),
         engine=request.get("engine", DEFAULT_ENGINE),
         snapshot=ids,
@@ -191,7 +191,7 @@ def get_aggr_stats_for(arguments: Arguments) -> Understood:
         raise InputError("a column that is named twice")
     read = Aggregate(
         table,
-        missing=Unable.FORM,
+        missing=RelayReason.FORM,
         columns=columns,
         engine=request.get("engine", DEFAULT_ENGINE),
         snapshot=snapshot(request.get("validWriteIdList"), table),

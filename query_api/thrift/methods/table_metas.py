@@ -11,7 +11,7 @@ from hive.thrift.view import View
 from query_api.objects import Objects, is_remote
 from query_api.reads.read import SHORT_MAX, Read
 from query_api.targets import Target, TargetKind, of_catalog, of_database
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
 from query_api.thrift.methods.databases import has_many_parts, plain_pattern
 from query_api.thrift.methods.outcome import Outcome, structs
@@ -62,7 +62,7 @@ class FindDatabases(Read[Outcome], frozen=True):
         for name, data in sorted(objects.databases(self.catalog)):
             if matches(name):
                 if is_remote(data):
-                    return Unable.FORM
+                    return RelayReason.FORM
                 databases.append(DatabaseName(self.catalog, name))
         return FindTables(tuple(databases), self.tables, self.types) if databases else structs([])
 
@@ -93,11 +93,11 @@ class FindTables(Read[Outcome], frozen=True):
         # The metastore raises an exception if a table has no type, and an alter, which reads one
         # where none is stored, gives it that type without showing a change.
         if not all(line.type for _, line in matching):
-            return Unable.FORM
+            return RelayReason.FORM
         lines = [item for item in matching if not self.types or item[1].type in self.types]
         ordered = tuple(sorted(lines))
         if any(line.owner_type == UNKNOWN_OWNER_TYPE for _, line in ordered):
-            return Unable.FORM if len(ordered) > OWNERS_MAX else FindOwners(ordered)
+            return RelayReason.FORM if len(ordered) > OWNERS_MAX else FindOwners(ordered)
         return structs([_meta_of(table, line) for table, line in ordered])
 
 
@@ -130,7 +130,7 @@ def get_table_meta(arguments: Arguments) -> Understood:
     refuse_unknown(arguments)
     if arguments.get("db_patterns") is None:
         # Hive 4.0 lists all databases, Hive 4.2 none.
-        return Unable.FORM
+        return RelayReason.FORM
     catalog, databases = names.place(arguments["db_patterns"])
     return CacheRequest(
         FindDatabases(

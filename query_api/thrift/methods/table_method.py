@@ -8,7 +8,7 @@ import msgspec
 from query_api.objects import Objects, is_remote
 from query_api.reads.read import TableRead
 from query_api.targets import Target, TargetKind, of_database
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods.outcome import Outcome, Payload, Raised
 
 
@@ -21,7 +21,7 @@ class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
 
     needs: ClassVar[tuple[TargetKind, ...]] = ()
     """The kinds of targets that it reads beside the table itself."""
-    missing: Payload | Raised | Unable
+    missing: Payload | Raised | RelayReason
     """The outcome if the table doesn't exist."""
     with_database: bool = False
 
@@ -48,7 +48,7 @@ class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
             return msgspec.structs.replace(self, with_database=True)
         database = objects.database(Target(TargetKind.TABLE, self.table).db)
         if database is not None and is_remote(database):
-            return Unable.FORM
+            return RelayReason.FORM
         return self.missing
 
     @abstractmethod

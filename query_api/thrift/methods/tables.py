@@ -12,7 +12,7 @@ from query_api.objects import Objects, is_remote
 from query_api.reads.read import SHORT_MAX, Group, Read
 from query_api.reads.statistics import DEFAULT_ENGINE
 from query_api.targets import Target, TargetKind, of_database
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
 from query_api.thrift.methods.capabilities import table_for
 from query_api.thrift.methods.outcome import Outcome, Raised, structs
@@ -52,9 +52,9 @@ class GetTable(StatisticsOnRequest, frozen=True, kw_only=True):
     def of(self, table: bytes, objects: Objects) -> Outcome:
         about = facts(table)
         if not _can_be_shown(about):
-            return Unable.FORM
+            return RelayReason.FORM
         if about.insert_only and not self.knows_insert_only:
-            return Unable.CAPABILITIES
+            return RelayReason.CAPABILITIES
         if self.snapshot is not None and about.transactional and not about.keys:
             table = _with_compliance(table, self.snapshot)
         if self.engine is not None:
@@ -110,17 +110,17 @@ class GetTables(Read[Outcome], frozen=True):
         for table in tables:
             about = facts(table)
             if not _can_be_shown(about):
-                return Unable.FORM
+                return RelayReason.FORM
             if about.insert_only and not self.knows_insert_only:
-                return Unable.CAPABILITIES
+                return RelayReason.CAPABILITIES
         return structs(tables)
 
     def _none(self, objects: Objects) -> Outcome:
         database = objects.database(self.db)
         if database is None:
             # The wording of the error depends on the release.
-            return Unable.FORM if self.names else structs([])
-        return Unable.FORM if is_remote(database) else structs([])
+            return RelayReason.FORM if self.names else structs([])
+        return RelayReason.FORM if is_remote(database) else structs([])
 
 
 def get_table(arguments: Arguments) -> Understood:

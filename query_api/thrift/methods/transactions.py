@@ -17,7 +17,7 @@ from hive.write_ids.bit_set import print_bit_set
 from hive.write_ids.lists import LONG_MAX, WriteIdList
 from hive.write_ids.snapshot import TxnState, Uncommitted, uncommitted, valid_write_ids
 from hive.write_ids.text import parse_txn_list
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods.direct_read import DirectRead
 from query_api.thrift.methods.outcome import Outcome, structs
 from query_api.thrift.methods.request import Arguments, CacheRequest, Understood, refuse_unknown
@@ -61,7 +61,7 @@ class OpenTxnsInfo(DirectRead, frozen=True):
         txns = uncommitted(read_stored_txns(snapshot), self.timeout_ms)
         if txns.holes:
             # The metastore fails on a transaction without a user.
-            return Unable.FORM
+            return RelayReason.FORM
         infos = [
             {
                 "id": row.txn,

@@ -18,7 +18,7 @@ from metatide.monitoring.remedies import SECTIONS
 from processors.worker.phases import Phase
 from query_api.database.metrics import Result
 from query_api.reasons import Reason, Source
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.shadow import Outcome
 from tests.metatide.monitoring.promql import named
 from tests.support.checkout import ROOT
@@ -33,7 +33,7 @@ REFUSED = {"upstream", "connections", "failed"}
 """Why connections of Thrift clients are ended, as far as alerts name it."""
 VALUES: dict[str, set[str]] = {
     "source": {*Source},
-    "reason": {*Reason, *Unable, *REFUSED},
+    "reason": {*Reason, *RelayReason, *REFUSED},
     "kind": {*Fault, *LoadFault},
     "phase": {*Phase},
     "level": {*Level},
@@ -164,4 +164,4 @@ def test_every_reason_has_its_remedy() -> None:
     _, _, chapter = (ROOT / RUNBOOK).read_text().partition("\n## Reasons\n")
     chapter, _, _ = chapter.partition("\n## ")
     told = re.findall(r"^\| `(\w+)` \| (\S.*) \| (\S.*) \|$", chapter, re.MULTILINE)
-    assert [reason for reason, _, _ in told] == [*Reason, *Unable]
+    assert [reason for reason, _, _ in told] == [*Reason, *RelayReason]

@@ -3,7 +3,7 @@
 from metatide.worker.thrift_part import thrift_part
 from query_api.http.page.process_info import MethodCalls
 from query_api.reasons import Reason, Source
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.metrics import Metrics
 
 
@@ -15,7 +15,7 @@ def test_calls_are_counted_by_method_and_by_who_answered() -> None:
     table.answered(Source.DATABASE, Reason.COLD, 0.03)
     table.answered_by_metastore(Reason.COLD, 0.02)
     table.shadowed["different"] += 1
-    other.answered_by_metastore(Unable.NOT_CACHED, 7.0)
+    other.answered_by_metastore(RelayReason.NOT_CACHED, 7.0)
     part = thrift_part(metrics)
     assert part.connections == 3
     assert part.methods == [

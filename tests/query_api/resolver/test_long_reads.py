@@ -13,7 +13,7 @@ from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions,
 from query_api.reads.partitions import Wanted
 from query_api.requirement import Consistency, Requirement
 from query_api.resolver.answer import ReadAnswer
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.methods.partition_specs import PartitionSpecs
 from query_api.thrift.methods.partitions import Of, Partitions
 from state.records.actions import DropPartitions, PutPartitions
@@ -35,9 +35,9 @@ READS: dict[str, Read[Any]] = {
     "names by filter": ListPartitionNames(ORDERS, BY_FILTER),
     "objects": Rendered(ListPartitions(ORDERS), lambda answer: b"".join(answer.items)),
     "number": CountPartitions(ORDERS, BY_FILTER),
-    "names over Thrift": Partitions(ORDERS, missing=Unable.FORM, of_each=Of.NAMES),
-    "objects over Thrift": Partitions(ORDERS, missing=Unable.FORM, wanted=BY_FILTER),
-    "groups over Thrift": PartitionSpecs(ORDERS, missing=Unable.FORM),
+    "names over Thrift": Partitions(ORDERS, missing=RelayReason.FORM, of_each=Of.NAMES),
+    "objects over Thrift": Partitions(ORDERS, missing=RelayReason.FORM, wanted=BY_FILTER),
+    "groups over Thrift": PartitionSpecs(ORDERS, missing=RelayReason.FORM),
 }
 
 
@@ -79,5 +79,5 @@ async def test_many_are_read_in_a_thread(kind: str, shard: MemoryShard, backend:
 
 def test_a_read_of_many_names_is_long_in_a_small_table(backend: Backend) -> None:
     names = tuple(partition_name(("ds",), (f"e{number}",)) for number in range(FEW_PARTITIONS + 1))
-    read = Partitions(ORDERS, missing=Unable.FORM, names=names)
+    read = Partitions(ORDERS, missing=RelayReason.FORM, names=names)
     assert backend.resolver.cached_now(read, ANY) is None

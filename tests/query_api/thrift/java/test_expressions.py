@@ -5,7 +5,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from metatide.stack.java import find_java
-from query_api.thrift.call import Unable
+from query_api.thrift.call import RelayReason
 from query_api.thrift.java import expressions
 from query_api.thrift.java.expressions import EXPRESSION_BYTES_MAX, Expressions, JavaSettings
 
@@ -44,12 +44,12 @@ async def until(condition: Callable[[], bool]) -> None:
 
 async def test_without_hives_classes_the_metastore_answers() -> None:
     reader = Expressions(JavaSettings(find_java(), "."))
-    assert await reader.text(b"\1a") is Unable.EXPRESSION
+    assert await reader.text(b"\1a") is RelayReason.EXPRESSION
     assert reader._starting is not None
     await reader._starting
     assert reader._gateway is None
     assert reader._not_before > monotonic()
-    assert await reader.text(b"\1a") is Unable.EXPRESSION
+    assert await reader.text(b"\1a") is RelayReason.EXPRESSION
     assert reader._starting.done(), "it waits before it begins again"
     await reader.close()
     assert reader.outcomes == {"not_running": 2}
@@ -67,9 +67,9 @@ async def test_equal_ones_are_read_once_and_remembered() -> None:
     assert gateway.asked_count == 1
     assert reader.at_once(b"\1a") == "a = 1"
     gateway.text = None
-    assert await reader.text(b"\1b") is Unable.EXPRESSION
-    assert reader.at_once(b"\1b") is Unable.EXPRESSION
-    assert reader.at_once(b"\1" * (EXPRESSION_BYTES_MAX + 1)) is Unable.EXPRESSION
+    assert await reader.text(b"\1b") is RelayReason.EXPRESSION
+    assert reader.at_once(b"\1b") is RelayReason.EXPRESSION
+    assert reader.at_once(b"\1" * (EXPRESSION_BYTES_MAX + 1)) is RelayReason.EXPRESSION
     assert reader.outcomes == {"read": 1, "unreadable": 1, "remembered": 2, "too_long": 1}
     await reader.close()
 
@@ -82,7 +82,7 @@ async def test_there_are_limits() -> None:
         for number in range(expressions.WAITING_MAX)
     ]
     await until(lambda: gateway.asked_count == expressions.WAITING_MAX)
-    assert reader.at_once(b"\1more") is Unable.EXPRESSION
+    assert reader.at_once(b"\1more") is RelayReason.EXPRESSION
     gateway.go_on.set()
     await asyncio.gather(*asking)
     big = EXPRESSION_BYTES_MAX - 8

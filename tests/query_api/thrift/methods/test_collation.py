@@ -8,7 +8,7 @@ import pytest
 
 from query_api.database import Primary
 from query_api.requirement import Consistency
-from query_api.thrift.call import Relay, Unable
+from query_api.thrift.call import Relay, RelayReason
 from tests.query_api.thrift.methods import caches, corpus, wire
 from tests.query_api.thrift.methods.comparison import ask, comparable, whole
 from tests.query_api.thrift.methods.corpus import call, req
@@ -78,7 +78,7 @@ async def ask_both(instances: Instances) -> tuple[Counter[str], Counter[str]]:
             for question in calls():
                 answer = await ask(methods, question)
                 if isinstance(answer, Relay):
-                    assert answer.reason is Unable.COLLATION, question
+                    assert answer.reason is RelayReason.COLLATION, question
                     left[question.method] += 1
                     continue
                 theirs = result(question.method, metastore.call(question.method, question.given))

@@ -13,7 +13,7 @@ from hive.thrift.plain_values import differences
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from query_api.database import Primary
 from query_api.requirement import Consistency
-from query_api.thrift.call import CallAnswer, Unable
+from query_api.thrift.call import CallAnswer, RelayReason
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import caches, wire
 from tests.query_api.thrift.methods.comparison import ask, whole
@@ -343,7 +343,7 @@ async def compared(cache: CachedMethods, call: Call, theirs: Any) -> str:
     answer = await ask(cache, call)
     if not isinstance(answer, CallAnswer):
         # What a table of an unknown type becomes for a client isn't known.
-        left = call.method in LEFT_TO_IT or answer.reason is Unable.CAPABILITIES
+        left = call.method in LEFT_TO_IT or answer.reason is RelayReason.CAPABILITIES
         return "" if left else f"{answer}"
     ours = wire.result(call.method, whole(answer))
     return "; ".join(

@@ -1,6 +1,6 @@
 """What is left to metastores with other settings than Hive's own."""
 
-from query_api.thrift.call import CallAnswer, Relay, Unable
+from query_api.thrift.call import CallAnswer, Relay, RelayReason
 from query_api.thrift.methods.left_reads import LeftReads
 from query_api.thrift.methods.partition_specs import PartitionSpecs
 from tests.query_api.shards import ORDERS, MemoryShards
@@ -33,7 +33,7 @@ def test_a_limit_is_left_to_metastores_that_order_partitions_otherwise(
     cache = cached(source)
     assert all(isinstance(now(cache, asked), CallAnswer) for asked in (*limited, *others))
     cache.leave(LeftReads(limits=True))
-    assert {reason(now(cache, asked)) for asked in limited} == {Unable.ORDER}
+    assert {reason(now(cache, asked)) for asked in limited} == {RelayReason.ORDER}
     assert all(isinstance(now(cache, asked), CallAnswer) for asked in others)
 
 
@@ -67,7 +67,7 @@ def test_partitions_are_left_to_metastores_that_find_or_show_them_otherwise(
         for question in (*filtered, *shown, *others):
             outcome = now(cache, question)
             assert isinstance(outcome, Relay) == (question in are_left), question
-            assert isinstance(outcome, CallAnswer) or outcome.reason is Unable.PARTITIONS
-    specs = PartitionSpecs(ORDERS, missing=Unable.FORM)
-    assert LeftReads(partitions=True).why(specs) is Unable.PARTITIONS
+            assert isinstance(outcome, CallAnswer) or outcome.reason is RelayReason.PARTITIONS
+    specs = PartitionSpecs(ORDERS, missing=RelayReason.FORM)
+    assert LeftReads(partitions=True).why(specs) is RelayReason.PARTITIONS
     assert LeftReads(filters=True).why(specs) is None

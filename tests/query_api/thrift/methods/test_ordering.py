@@ -6,7 +6,7 @@ import pytest
 from hive.reader.collation import of_mysql
 from hive.thrift.binary import decode, encode
 from hive.thrift.structs import TABLE
-from query_api.thrift.call import CallAnswer, Relay, Unable
+from query_api.thrift.call import CallAnswer, Relay, RelayReason
 from tests.query_api.shards import MemoryShard, MemoryShards, change, load_table, table_image
 from tests.query_api.thrift.methods.cached_calls import EVENT, cached, call, now
 
@@ -42,4 +42,4 @@ def test_a_filter_that_mysql_cannot_run_is_left_to_metastores_on_it(
         assert isinstance(now(elsewhere, question), CallAnswer)
         outcome = now(on_mysql, question)
         assert isinstance(outcome, Relay) == is_left
-        assert not is_left or outcome.reason is Unable.FORM
+        assert not is_left or outcome.reason is RelayReason.FORM

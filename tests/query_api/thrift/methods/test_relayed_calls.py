@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hive.thrift import requests
 from hive.thrift.binary import encode
 from hive.thrift.types import Struct, string
-from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable
+from query_api.thrift.call import Call, CallAnswer, Client, Relay, RelayReason
 from tests.query_api.shards import (
     ORDERS_ID,
     MemoryShard,
@@ -60,41 +60,44 @@ def of_partition(name: str) -> Call:
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        (get_table(tblName="Orders"), Unable.FORM),
-        (get_table(tblName="or.ders"), Unable.FORM),
-        (get_table(catName="Hive"), Unable.FORM),
-        (get_table(processorCapabilities=["EXTREAD", "A_NEW_ONE"]), Unable.CAPABILITIES),
-        (get_table(validWriteIdList="sales.other:1:1::", id=ORDERS_ID), Unable.FORM),
-        (get_table(validWriteIdList="no list", id=ORDERS_ID), Unable.FORM),
-        (call("get_database", name="sales"), Unable.FORM),
-        (call("get_databases"), Unable.FORM),
-        (call("get_table_meta", tbl_patterns="*"), Unable.FORM),
-        (tables(tablesPattern=""), Unable.FORM),
-        (tables(tblNames=None, capabilities={}), Unable.UNREADABLE),
-        (statistics("get_table_statistics_req", engine="hi\0ve"), Unable.FORM),
-        (statistics("get_table_statistics_req", colNames=["amount", "a\0"]), Unable.FORM),
-        (statistics("get_table_statistics_req", colNames=None), Unable.UNREADABLE),
-        (statistics("get_partitions_statistics_req", colNames=None), Unable.UNREADABLE),
-        (statistics("get_partitions_statistics_req", partNames=None), Unable.UNREADABLE),
-        (statistics("get_aggr_stats_for", partNames=None), Unable.UNREADABLE),
-        (statistics("get_aggr_stats_for", colNames=[], partNames=["DS=1"]), Unable.FORM),
-        (statistics("get_aggr_stats_for", colNames=["id", "ID"], partNames=[]), Unable.FORM),
-        (statistics("get_partitions_statistics_req", partNames=["ds=00001", "DS=1"]), Unable.FORM),
-        (statistics("get_partitions_statistics_req", partNames=["ds=00001/"]), Unable.FORM),
-        (statistics("get_partitions_statistics_req", partNames=["ds=10:00"]), Unable.FORM),
-        (of_partition("DS=00001"), Unable.FORM),
-        (by_expression(None), Unable.UNREADABLE),
-        (by_expression(None, "get_partitions_by_expr"), Unable.UNREADABLE),
-        (by_expression(None, "get_partitions_spec_by_expr"), Unable.UNREADABLE),
-        (partitions_by_values(partNames=[]), Unable.FORM),
-        (call("get_tables", db_name="sales", pattern="[a-z]+"), Unable.FORM),
-        (call("get_tables", db_name="sales", pattern="|"), Unable.FORM),
-        (call("get_databases", pattern="||"), Unable.FORM),
-        (by_name("ds=x=y"), Unable.FORM),
-        (by_name("ds=10:00"), Unable.FORM),
-        (by_name("ds=x%3dy"), Unable.FORM),
-        (by_name("ds"), Unable.FORM),
-        (by_name("other=1"), Unable.FORM),
+        (get_table(tblName="Orders"), RelayReason.FORM),
+        (get_table(tblName="or.ders"), RelayReason.FORM),
+        (get_table(catName="Hive"), RelayReason.FORM),
+        (get_table(processorCapabilities=["EXTREAD", "A_NEW_ONE"]), RelayReason.CAPABILITIES),
+        (get_table(validWriteIdList="sales.other:1:1::", id=ORDERS_ID), RelayReason.FORM),
+        (get_table(validWriteIdList="no list", id=ORDERS_ID), RelayReason.FORM),
+        (call("get_database", name="sales"), RelayReason.FORM),
+        (call("get_databases"), RelayReason.FORM),
+        (call("get_table_meta", tbl_patterns="*"), RelayReason.FORM),
+        (tables(tablesPattern=""), RelayReason.FORM),
+        (tables(tblNames=None, capabilities={}), RelayReason.UNREADABLE),
+        (statistics("get_table_statistics_req", engine="hi\0ve"), RelayReason.FORM),
+        (statistics("get_table_statistics_req", colNames=["amount", "a\0"]), RelayReason.FORM),
+        (statistics("get_table_statistics_req", colNames=None), RelayReason.UNREADABLE),
+        (statistics("get_partitions_statistics_req", colNames=None), RelayReason.UNREADABLE),
+        (statistics("get_partitions_statistics_req", partNames=None), RelayReason.UNREADABLE),
+        (statistics("get_aggr_stats_for", partNames=None), RelayReason.UNREADABLE),
+        (statistics("get_aggr_stats_for", colNames=[], partNames=["DS=1"]), RelayReason.FORM),
+        (statistics("get_aggr_stats_for", colNames=["id", "ID"], partNames=[]), RelayReason.FORM),
+        (
+            statistics("get_partitions_statistics_req", partNames=["ds=00001", "DS=1"]),
+            RelayReason.FORM,
+        ),
+        (statistics("get_partitions_statistics_req", partNames=["ds=00001/"]), RelayReason.FORM),
+        (statistics("get_partitions_statistics_req", partNames=["ds=10:00"]), RelayReason.FORM),
+        (of_partition("DS=00001"), RelayReason.FORM),
+        (by_expression(None), RelayReason.UNREADABLE),
+        (by_expression(None, "get_partitions_by_expr"), RelayReason.UNREADABLE),
+        (by_expression(None, "get_partitions_spec_by_expr"), RelayReason.UNREADABLE),
+        (partitions_by_values(partNames=[]), RelayReason.FORM),
+        (call("get_tables", db_name="sales", pattern="[a-z]+"), RelayReason.FORM),
+        (call("get_tables", db_name="sales", pattern="|"), RelayReason.FORM),
+        (call("get_databases", pattern="||"), RelayReason.FORM),
+        (by_name("ds=x=y"), RelayReason.FORM),
+        (by_name("ds=10:00"), RelayReason.FORM),
+        (by_name("ds=x%3dy"), RelayReason.FORM),
+        (by_name("ds"), RelayReason.FORM),
+        (by_name("other=1"), RelayReason.FORM),
         (
             call(
                 "get_partitions_by_filter",
@@ -103,26 +106,28 @@ def of_partition(name: str) -> Call:
                 filter="ds =",
                 max_parts=-1,
             ),
-            Unable.FORM,
+            RelayReason.FORM,
         ),
     ],
 )
-def test_what_is_not_understood_is_relayed(source: MemoryShards, asked: Call, why: Unable) -> None:
+def test_what_is_not_understood_is_relayed(
+    source: MemoryShards, asked: Call, why: RelayReason
+) -> None:
     assert reason(now(cached(source), asked)) is why
 
 
 class Reads:
     """Reads one expression, at once or later."""
 
-    def __init__(self, text: str | Unable, *, at_once: bool) -> None:
+    def __init__(self, text: str | RelayReason, *, at_once: bool) -> None:
         self._text = text
         self._at_once = at_once
 
-    def at_once(self, expression: bytes) -> str | Unable | None:
+    def at_once(self, expression: bytes) -> str | RelayReason | None:
         assert expression == KRYO
         return self._text if self._at_once else None
 
-    async def text(self, expression: bytes) -> str | Unable:
+    async def text(self, expression: bytes) -> str | RelayReason:
         assert expression == KRYO
         return self._text
 
@@ -142,14 +147,15 @@ def test_a_serialized_expression_is_answered_as_its_filter(
 
 @pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize(
-    ("text", "why"), [(Unable.EXPRESSION, Unable.EXPRESSION), ("upper(ds) = 'A'", Unable.FORM)]
+    ("text", "why"),
+    [(RelayReason.EXPRESSION, RelayReason.EXPRESSION), ("upper(ds) = 'A'", RelayReason.FORM)],
 )
 def test_an_expression_that_is_no_filter_is_relayed(
-    source: MemoryShards, text: str | Unable, why: Unable, at_once: bool
+    source: MemoryShards, text: str | RelayReason, why: RelayReason, at_once: bool
 ) -> None:
     cache = cached(source, expressions=Reads(text, at_once=at_once))
     assert reason(now(cache, by_expression(KRYO))) is why
-    assert reason(now(cached(source), by_expression(KRYO))) is Unable.EXPRESSION
+    assert reason(now(cached(source), by_expression(KRYO))) is RelayReason.EXPRESSION
 
 
 @pytest.mark.parametrize("stored", ["MANAGED_TABLE", ""])
@@ -180,7 +186,7 @@ def test_unknown_fields_are_relayed(source: MemoryShards) -> None:
     newer = Struct("GetTableRequest", *((f.id, f.name, f.type) for f in requests.GET_TABLE.fields))
     newer.define([(1, "dbName", string), (2, "tblName", string), (99, "new", string)])
     request = encode(newer, {"dbName": "sales", "tblName": "orders", "new": "x"})
-    assert reason(now(cached(source), call("get_table_req", req=request))) is Unable.FORM
+    assert reason(now(cached(source), call("get_table_req", req=request))) is RelayReason.FORM
 
 
 @given(st.sampled_from(sorted(METHODS)), st.binary(max_size=60))

@@ -11,7 +11,7 @@ from query_api.database_answer import DatabaseAnswer
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency
-from query_api.thrift.call import Call, CallAnswer, Client, Unable
+from query_api.thrift.call import Call, CallAnswer, Client, RelayReason
 from query_api.thrift.methods.outcome import texts
 from tests.query_api.shards import MemoryShards, database_image
 from tests.query_api.thrift.methods.cached_calls import EVENT, Current, cached, call, now, reason
@@ -93,7 +93,7 @@ def test_open_transactions_are_relayed_until_their_time_limit_is_told(
     source: MemoryShards,
 ) -> None:
     cache = cached(source, database=Answering(DatabaseAnswer(b"\0", EVENT)))
-    assert reason(now(cache, call("get_open_txns"))) is Unable.FORM
+    assert reason(now(cache, call("get_open_txns"))) is RelayReason.FORM
     cache.set_open_txn_timeout(1000)
     assert isinstance(now(cache, call("get_open_txns")), CallAnswer)
 

@@ -10,7 +10,7 @@ from hive.reader.collation import of_mysql
 from hive.thrift.binary import decode, encode
 from hive.thrift.statistics import AGGR_STATS, COLUMN_STATISTICS_OBJ
 from hive.thrift.types import Struct
-from query_api.thrift.call import Relay, Unable
+from query_api.thrift.call import Relay, RelayReason
 from state.records import Rows, Scope, ScopeKind
 from state.records.objects import ColumnStatisticsImage
 from tests.query_api.shards import (
@@ -58,7 +58,7 @@ def source() -> MemoryShards:
 
 def merged(
     source: MemoryShards, column: str, collation: Collation = BY_BYTES
-) -> dict[str, Any] | Unable:
+) -> dict[str, Any] | RelayReason:
     """What is told of a column; why not, if the metastore is to tell it."""
     names = [f"ds={value}" for value in PARTITIONS]
     question = statistics("get_aggr_stats_for", colNames=[column], partNames=names)
@@ -66,7 +66,7 @@ def merged(
     cache.set_collation(collation)
     outcome = now(cache, question)
     if isinstance(outcome, Relay):
-        assert isinstance(outcome.reason, Unable)
+        assert isinstance(outcome.reason, RelayReason)
         return outcome.reason
     (of_column,) = decode(RESULT, whole(outcome))["success"]["colStats"]
     data: dict[str, Any] = of_column["statsData"]
@@ -75,7 +75,7 @@ def merged(
 
 def test_a_figure_that_is_not_a_number_is_left_to_metastores(source: MemoryShards) -> None:
     assert merged(source, "amount") == {"doubleStats": {"lowValue": 1.0, "highValue": 9.0}}
-    assert merged(source, "ratio") is Unable.FORM
+    assert merged(source, "ratio") is RelayReason.FORM
 
 
 @pytest.mark.parametrize("collation", [of_mysql("utf8mb4_bin"), of_mysql("latin1_bin"), UNKNOWN])
@@ -85,5 +85,5 @@ def test_decimals_are_left_to_metastores_on_mysql(
     """It casts them to whole numbers of ten digits."""
     low, high = PRICES
     assert merged(source, "price") == {"decimalStats": {"lowValue": low, "highValue": high}}
-    assert merged(source, "price", collation) is Unable.STATISTICS
+    assert merged(source, "price", collation) is RelayReason.STATISTICS
     assert merged(source, "amount", collation) == merged(source, "amount")

@@ -11,7 +11,7 @@ from metatide.stack.database import make_engine
 from query_api.database import Primary
 from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency
-from query_api.thrift.call import CallAnswer, Unable
+from query_api.thrift.call import CallAnswer, RelayReason
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import caches, wire
 from tests.query_api.thrift.methods.comparison import ask, whole
@@ -104,7 +104,7 @@ async def same(cache: CachedMethods, metastore: wire.RawClient, question: Call) 
     while True:
         ours = await ask(cache, question)
         if not isinstance(ours, CallAnswer):
-            assert ours.reason is Unable.FORM
+            assert ours.reason is RelayReason.FORM
             return False
         before = metastore.call(question.method, question.given)
         ours = await ask(cache, question)
