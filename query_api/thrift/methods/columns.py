@@ -4,8 +4,6 @@ from typing import Final
 
 from hive.names import TableName
 from query_api.objects import Objects
-from query_api.reads.read import Group
-from query_api.targets import TargetKind
 from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
 from query_api.thrift.methods.outcome import Outcome, Raised
@@ -17,7 +15,7 @@ from query_api.thrift.methods.request import (
     refuse_unknown,
 )
 from query_api.thrift.methods.table_facts import columns, columns_and_keys, library
-from query_api.thrift.methods.table_method import TableMethod
+from query_api.thrift.methods.table_method import TableAlone
 
 _IN_THE_METASTORE: Final = frozenset(
     (
@@ -35,14 +33,10 @@ _IN_THE_METASTORE: Final = frozenset(
 """Serdes whose columns are those stored in the metastore, by its own defaults."""
 
 
-class Columns(TableMethod, frozen=True, kw_only=True):
+class Columns(TableAlone, frozen=True, kw_only=True):
     """The columns of a table, with or without the partition keys."""
 
     with_keys: bool
-
-    @property
-    def group(self) -> Group | None:
-        return None if self.with_database else Group(TargetKind.TABLE, self.table)
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         serde = library(table)

@@ -5,6 +5,7 @@ from itertools import chain
 from struct import Struct as Packing
 from typing import Any, Final, NamedTuple
 
+from hive.names import TableName
 from hive.thrift.types import STRING, STRUCT
 from query_api.reads.read import Read
 from query_api.thrift.call import RelayReason, Result
@@ -15,6 +16,10 @@ class Raised(NamedTuple):
 
     kind: str
     message: str
+
+
+def table_not_found(table: TableName) -> Raised:
+    return Raised("NoSuchObjectException", f"{table} table not found")
 
 
 class Items(NamedTuple):

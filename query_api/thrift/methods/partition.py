@@ -19,7 +19,7 @@ from query_api.thrift.methods.request import (
     refuse_unknown,
 )
 from query_api.thrift.methods.table_facts import facts
-from query_api.thrift.methods.table_method import TableMethod
+from query_api.thrift.methods.table_method import TableAlone, TableMethod
 
 
 class GetPartition(TableMethod, frozen=True, kw_only=True):
@@ -54,14 +54,10 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
         return RelayReason.FORM if lacks_serde_details(partition) else partition
 
 
-class GetPartitionByName(TableMethod, frozen=True, kw_only=True):
+class GetPartitionByName(TableAlone, frozen=True, kw_only=True):
     """A partition by its name. The table gives the order of the keys."""
 
     name: str
-
-    @property
-    def group(self) -> Group | None:
-        return None if self.with_database else Group(TargetKind.TABLE, self.table)
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         # Where less is escaped, the metastore divides at the last `=`, and takes what is before a

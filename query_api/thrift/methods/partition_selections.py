@@ -8,7 +8,7 @@ from query_api.reads.partitions import Wanted
 from query_api.reads.statistics import DEFAULT_ENGINE
 from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
-from query_api.thrift.methods.outcome import Raised, structs, texts
+from query_api.thrift.methods.outcome import Raised, structs, table_not_found, texts
 from query_api.thrift.methods.partitions import Of, Partitions
 from query_api.thrift.methods.request import (
     Arguments,
@@ -51,7 +51,9 @@ def get_partitions_with_auth(arguments: Arguments) -> Understood:
     refuse_unknown(arguments)
     table = names.table(arguments)
     return CacheRequest(
-        Partitions(table, missing=_not_found(table), most=limit(arguments), with_privileges=True)
+        Partitions(
+            table, missing=table_not_found(table), most=limit(arguments), with_privileges=True
+        )
     )
 
 
@@ -103,7 +105,7 @@ def _partitions_ps(arguments: Arguments, *, with_privileges: bool) -> Understood
     return CacheRequest(
         Partitions(
             table,
-            missing=_not_found(table),
+            missing=table_not_found(table),
             wanted=_by_values(values),
             by_values=any(values or ()),
             most=limit(arguments),
@@ -120,7 +122,7 @@ def get_partitions_ps_with_auth_req(arguments: Arguments) -> Understood:
     table, values = names.table_in_catalog(request), request.get("partVals")
     read = Partitions(
         table,
-        missing=_not_found(table),
+        missing=table_not_found(table),
         wanted=_by_values(values),
         by_values=any(values or ()),
         most=limit(request, "maxParts"),
@@ -239,7 +241,7 @@ def _names_by_values(table: TableName, values: list[str] | None, most: int | Non
         raise InputError("no values to select names by")
     return Partitions(
         table,
-        missing=_not_found(table),
+        missing=table_not_found(table),
         wanted=Wanted(prefix=tuple(values)),
         by_values=True,
         most=most,
@@ -269,10 +271,6 @@ def _check_catalog(request: Arguments) -> None:
     """Refuses a call without a catalog where the interface requires one."""
     if request.get("catName") is None:
         raise InputError("a request without a catalog")
-
-
-def _not_found(table: TableName) -> Raised:
-    return Raised("NoSuchObjectException", f"{table} table not found")
 
 
 def _no_object(table: TableName) -> Raised:

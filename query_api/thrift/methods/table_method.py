@@ -6,7 +6,7 @@ from typing import ClassVar
 import msgspec
 
 from query_api.objects import Objects, is_remote
-from query_api.reads.read import TableRead
+from query_api.reads.read import Group, TableRead
 from query_api.targets import Target, TargetKind, of_database
 from query_api.thrift.call import RelayReason
 from query_api.thrift.methods.outcome import Outcome, Payload, Raised
@@ -54,6 +54,14 @@ class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
     @abstractmethod
     def of(self, table: bytes, objects: Objects) -> Outcome:
         """The answer from an existing table."""
+
+
+class TableAlone(TableMethod, frozen=True, kw_only=True):
+    """A read of nothing but the table itself."""
+
+    @property
+    def group(self) -> Group | None:
+        return None if self.with_database else Group(TargetKind.TABLE, self.table)
 
 
 class StatisticsOnRequest(TableMethod, frozen=True, kw_only=True):

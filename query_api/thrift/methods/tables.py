@@ -15,7 +15,7 @@ from query_api.targets import Target, TargetKind, of_database
 from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
 from query_api.thrift.methods.capabilities import table_for
-from query_api.thrift.methods.outcome import Outcome, Raised, structs
+from query_api.thrift.methods.outcome import Outcome, structs, table_not_found
 from query_api.thrift.methods.request import (
     Arguments,
     CacheRequest,
@@ -127,7 +127,7 @@ def get_table(arguments: Arguments) -> Understood:
     """The call of Hive 3 and before, which states no capabilities."""
     refuse_unknown(arguments)
     table = names.table(arguments)
-    return CacheRequest(GetTable(table, missing=_not_found(table)))
+    return CacheRequest(GetTable(table, missing=table_not_found(table)))
 
 
 def get_table_req(arguments: Arguments) -> Understood:
@@ -137,7 +137,7 @@ def get_table_req(arguments: Arguments) -> Understood:
     ids = snapshot(request.get("validWriteIdList"), table)
     read = GetTable(
         table,
-        missing=_not_found(table),
+        missing=table_not_found(table),
         capabilities=tuple(request.get("processorCapabilities", ())),
         knows_insert_only=_knows_insert_only(request),
         snapshot=ids,
@@ -161,10 +161,6 @@ def get_table_objects_by_name_req(arguments: Arguments) -> Understood:
     refuse_set(request, "tablesPattern")
     db = names.database_in_catalog(request)
     return _tables(db, request.get("tblNames"), knows=_knows_insert_only(request))
-
-
-def _not_found(table: TableName) -> Raised:
-    return Raised("NoSuchObjectException", f"{table} table not found")
 
 
 def _tables(db: DatabaseName, table_names: list[str] | None, *, knows: bool) -> Understood:
