@@ -1,0 +1,64 @@
+"""Calls that take long to parse or to answer, while other clients wait."""
+
+import threading
+
+import pytest
+
+from query_api.requirement import WRITE_IDS_CHARS_MAX
+from query_api.thrift.call import CallAnswer, Relay, RelayReason
+from query_api.thrift.methods.cached_methods import AT_ONCE_BYTES_MAX
+from query_api.thrift.methods.request import Understood
+from tests.query_api.shards import ORDERS_ID, MemoryShards
+from tests.query_api.thrift.methods.cached_calls import cached, call, get_table, now, reason
+
+
+async def test_a_long_call_is_parsed_once_and_in_a_thread(
+    source: MemoryShards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, threads = cached(source), []
+    understand = cache._understand
+
+    def understand_there(name: str, arguments: bytes) -> Understood:
+        threads.append(threading.get_ident())
+        return understand(name, arguments)
+
+    monkeypatch.setattr(cache, "_understand", understand_there)
+    write_ids = f"sales.orders:9000:1:{','.join(map(str, range(1, 5000)))}:"
+    request = get_table(id=ORDERS_ID, validWriteIdList=write_ids)
+    assert len(request.arguments) > AT_ONCE_BYTES_MAX
+    assert cache.answer_now(request) is None
+    assert not threads
+    await cache.answer(request)
+    assert len(threads) == 1
+    assert threads[0] != threading.get_ident()
+
+
+def test_a_pattern_of_many_parts_is_matched_in_a_thread_or_by_the_metastore(
+    source: MemoryShards,
+) -> None:
+    cache = cached(source)
+    for pattern, is_at_once in (("s*", True), ("a|b|c|d|e|s*", False)):
+        for request in (
+            call("get_databases", pattern=pattern),
+            call("get_table_meta", db_patterns=pattern, tbl_patterns="none"),
+        ):
+            if request.method == "get_databases":
+                assert (cache.answer_now(request) is not None) == is_at_once
+            assert isinstance(now(cache, request), CallAnswer)
+    many = "|".join(["a"] * 100)
+    for request in (
+        call("get_databases", pattern=many),
+        call("get_table_meta", db_patterns=many, tbl_patterns="*"),
+        call("get_tables", db_name="sales", pattern=many),
+    ):
+        assert reason(now(cache, request)) is RelayReason.FORM
+
+
+def test_a_write_id_list_that_is_too_long_is_the_metastores(source: MemoryShards) -> None:
+    cache = cached(source)
+    for chars, is_parsed in ((WRITE_IDS_CHARS_MAX, True), (WRITE_IDS_CHARS_MAX + 1, False)):
+        # What follows the ids is ignored.
+        write_ids = f"sales.orders:9:{2**63 - 1}:::".ljust(chars, "x")
+        outcome = now(cache, get_table(id=ORDERS_ID, validWriteIdList=write_ids))
+        is_left = isinstance(outcome, Relay) and outcome.reason is RelayReason.FORM
+        assert is_left != is_parsed
