@@ -36,7 +36,7 @@ def compile_pattern(pattern: str, *, with_dots: bool = False) -> re.Pattern[str]
 
 
 def compile_request_pattern(pattern: str, *, with_dots: bool = False) -> re.Pattern[str]:
-    """The same of anybody who may send requests, while others wait for theirs."""
+    """The same for the pattern of a request, which must not keep others waiting for long."""
     for sign, what in (("|", "bars"), ("*", "stars")):
         if pattern.count(sign) > REQUEST_PARTS_MAX:
             raise PatternError(pattern, f"it has more than {REQUEST_PARTS_MAX} {what}")

@@ -61,6 +61,7 @@ class CachedMethods:
         self._leaves_all = False
         self._left = LeftReads()
         self._open_txn_timeout_ms: int | None = None
+        self._parsing = asyncio.Lock()
         self.set_warehouse(warehouse)
 
     def set_warehouse(self, warehouse: str) -> None:
@@ -179,7 +180,9 @@ class CachedMethods:
 
     async def _understood_later(self, name: str, arguments: bytes) -> Understood:
         if len(arguments) > AT_ONCE_BYTES_MAX:
-            return await asyncio.to_thread(self._understand, name, arguments)
+            # More threads would not parse faster, but take more turns from the event loop.
+            async with self._parsing:
+                return await asyncio.to_thread(self._understand, name, arguments)
         return self._understood(name, arguments)
 
     def _understand(self, name: str, arguments: bytes) -> Understood:
