@@ -14,6 +14,8 @@ from hive.errors import ForbiddenError
 
 _LOCAL_NAMES: Final = frozenset(("localhost", "localhost.localdomain"))
 _REMEMBERED: Final = 1024
+_BYTES_MAX: Final = 261
+"""Those of a name in DNS and of a port; hosts are remembered, so none may be longer."""
 _SHOWN_MAX: Final = 100
 
 
@@ -29,7 +31,7 @@ class OwnHosts:
         """Raises ForbiddenError for a `Host` that a page of a stranger could have. `is_local` says
         whether the request comes from this machine; `otherwise`, what else would let it in.
         """
-        if not self._include(host, is_local):
+        if len(host) > _BYTES_MAX or not self._include(host, is_local):
             shown = host[:_SHOWN_MAX].decode("ascii", "backslashreplace")
             raise ForbiddenError(
                 f"{shown!r} isn't known as a name of this server: ask it by an address, or list "
@@ -49,7 +51,7 @@ class OwnHosts:
 
 def name_in(host: bytes) -> str:
     """The name or address in a `Host` header, without its port; empty if it has none."""
-    if b"@" in host:
+    if b"@" in host or len(host) > _BYTES_MAX:
         return ""
     try:
         return (urlsplit(f"//{host.decode('ascii')}").hostname or "").removesuffix(".")
