@@ -41,7 +41,7 @@ def session(
     Without `speculates`, no task runs twice at a time, whatever the settings say. Errors on
     executors are raised here as errors of ours, in one line.
     """
-    running = SparkSession.getActiveSession()
+    running = _running()
     settings = {} if speculates else dict([_SPECULATION])
     with _plain_errors():
         if running is None:
@@ -52,6 +52,16 @@ def session(
             raise InputError("the running Spark session speculates: set spark.speculation to false")
         else:
             yield running
+
+
+def _running() -> SparkSession | None:
+    """The session of this program. Java knows an active one by its thread, and Python's threads have
+    one each, which py4j may replace.
+    """
+    active = SparkSession.getActiveSession()
+    if active is None and SparkContext._active_spark_context is not None:  # noqa: SLF001
+        return SparkSession.builder.getOrCreate()
+    return active
 
 
 @contextmanager
