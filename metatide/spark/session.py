@@ -55,8 +55,8 @@ def session(
 
 
 def _running() -> SparkSession | None:
-    """The session of this program. Java knows an active one by its thread, and Python's threads have
-    one each, which py4j may replace.
+    """The session of this program. Java knows an active one by its thread; each of Python's threads
+    has one there, which py4j may replace.
     """
     active = SparkSession.getActiveSession()
     if active is None and SparkContext._active_spark_context is not None:  # noqa: SLF001
