@@ -129,7 +129,8 @@ COPY --from=dependencies /opt/metatide /opt/metatide
 WORKDIR /src
 COPY hive hive
 COPY state state
-COPY metatide/__init__.py metatide/process/consoles.py metatide/
+COPY metatide/__init__.py metatide/
+COPY metatide/process/__init__.py metatide/process/consoles.py metatide/process/
 COPY metatide/config metatide/config
 COPY metatide/stack metatide/stack
 RUN METATIDE_CACHE_DIR=/tmp/jars python -m metatide.stack.jars fetch spark \
