@@ -21,12 +21,13 @@ from metatide.doctor import metastore as checks
 from metatide.doctor.upstream import setting
 from query_api.thrift.metastore.link import host_port
 
-Answer = Callable[[TBinaryProtocol, str], None]
+Answer = Callable[[TBinaryProtocol, str, int], None]
+"""Answers a call for a setting, with the number of the call."""
 
 
 def value(text: str) -> Answer:
-    def answer(protocol: TBinaryProtocol, _name: str) -> None:
-        protocol.writeMessageBegin("get_config_value", TMessageType.REPLY, 0)
+    def answer(protocol: TBinaryProtocol, _name: str, sequence: int) -> None:
+        protocol.writeMessageBegin("get_config_value", TMessageType.REPLY, sequence)
         protocol.writeFieldBegin("success", TType.STRING, 0)
         protocol.writeString(text)
         protocol.writeFieldStop()
@@ -35,26 +36,26 @@ def value(text: str) -> Answer:
 
 
 def settings_of(known: dict[str, str]) -> Answer:
-    return lambda protocol, name: value(known.get(name, ""))(protocol, name)
+    return lambda protocol, name, sequence: value(known.get(name, ""))(protocol, name, sequence)
 
 
-def refuse(protocol: TBinaryProtocol, _name: str) -> None:
-    protocol.writeMessageBegin("get_config_value", TMessageType.REPLY, 0)
+def refuse(protocol: TBinaryProtocol, _name: str, sequence: int) -> None:
+    protocol.writeMessageBegin("get_config_value", TMessageType.REPLY, sequence)
     protocol.writeFieldBegin("o1", TType.STRUCT, 1)
     protocol.writeFieldStop()
     protocol.writeFieldStop()
 
 
-def fail(protocol: TBinaryProtocol, _name: str) -> None:
-    protocol.writeMessageBegin("get_config_value", TMessageType.EXCEPTION, 0)
+def fail(protocol: TBinaryProtocol, _name: str, sequence: int) -> None:
+    protocol.writeMessageBegin("get_config_value", TMessageType.EXCEPTION, sequence)
     TApplicationException(TApplicationException.INTERNAL_ERROR, "no").write(protocol)
 
 
-def hang_up(protocol: TBinaryProtocol, _name: str) -> None:
-    protocol.writeMessageBegin("get_config_value", TMessageType.REPLY, 0)
+def hang_up(protocol: TBinaryProtocol, _name: str, sequence: int) -> None:
+    protocol.writeMessageBegin("get_config_value", TMessageType.REPLY, sequence)
 
 
-def speak_http(protocol: TBinaryProtocol, _name: str) -> None:
+def speak_http(protocol: TBinaryProtocol, _name: str, _sequence: int) -> None:
     protocol.trans.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 
@@ -72,12 +73,13 @@ def serving(answer: Answer) -> Iterator[tuple[str, int]]:
                 socket_.setHandle(connection)
                 transport = TBufferedTransport(socket_)
                 protocol = TBinaryProtocol(transport, strictRead=True)
-                assert protocol.readMessageBegin()[0] == "get_config_value"
+                method, _, sequence = protocol.readMessageBegin()
+                assert method == "get_config_value"
                 calls = []
                 while (field := protocol.readFieldBegin())[1] != TType.STOP:
                     calls.append((field[2], protocol.readString()))
                 assert [number for number, _ in calls] == [1, 2]
-                answer(protocol, calls[0][1])
+                answer(protocol, calls[0][1], sequence)
                 transport.flush()
                 transport.close()
 
