@@ -152,8 +152,8 @@ def altered_table(before: Value, after: Value, *, renamed: bool) -> tuple[Value,
     was_transactional = is_transactional(parameters(before))
     if stored != old and not (was_transactional and is_write_id_certain(old, stored)):
         is_known = False
-    kept = {key: before[key] for key in (_TABLE_CREATED, _TABLE_ID) if key in before}
-    image = {**after, **kept, _TABLE_WRITE_ID: {"i64": stored}}
+    identity = {key: before[key] for key in (_TABLE_CREATED, _TABLE_ID) if key in before}
+    image = {**after, **identity, _TABLE_WRITE_ID: {"i64": stored}}
     return _with_serde_classes(image, before, _TABLE_STORAGE), is_known
 
 
@@ -169,9 +169,9 @@ def _with_serde_classes(after: Value, before: Value, descriptor: str) -> Value:
         return after
     if descriptor not in after:
         return after
-    kept = {key: item for key, item in new.items() if key not in _SERDE_CLASSES}
-    kept |= {key: item for key, item in old.items() if key in _SERDE_CLASSES}
-    storage = {**after[descriptor]["rec"], _SERDE: {"rec": kept}}
+    serde = {key: item for key, item in new.items() if key not in _SERDE_CLASSES}
+    serde |= {key: item for key, item in old.items() if key in _SERDE_CLASSES}
+    storage = {**after[descriptor]["rec"], _SERDE: {"rec": serde}}
     return {**after, descriptor: {"rec": storage}}
 
 

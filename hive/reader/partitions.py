@@ -64,11 +64,11 @@ def partition_names(
 
 def partition_values(snapshot: DatabaseSnapshot, *values: str | None) -> tuple[Condition, ...]:
     """The conditions for partitions whose first values are these; None stands for any."""
-    own, kept = snapshot.tables["PARTITIONS"].c, snapshot.tables["PARTITION_KEY_VALS"].c
+    own, key_values = snapshot.tables["PARTITIONS"].c, snapshot.tables["PARTITION_KEY_VALS"].c
     return tuple(
         # Not EXISTS: that may become a join with all values of all tables.
-        select(kept.PART_KEY_VAL)
-        .where(kept.PART_ID == own.PART_ID, kept.INTEGER_IDX == place)
+        select(key_values.PART_KEY_VAL)
+        .where(key_values.PART_ID == own.PART_ID, key_values.INTEGER_IDX == place)
         .scalar_subquery()
         .in_((value, "") if value == DEFAULT_PARTITION else (value,))
         for place, value in enumerate(values)

@@ -193,8 +193,8 @@ class WriteIdTracker(WriteIdView):
         if head.cold:
             return None
         for txn, id_ in pairs:
-            held = self.id_of(txn)
-            if held == id_:
+            current_id = self.id_of(txn)
+            if current_id == id_:
                 continue
             if id_ == head.hwm + 1:
                 head.hwm = id_
@@ -202,16 +202,16 @@ class WriteIdTracker(WriteIdView):
                 return Cold.ALLOC_GAP
             elif self._is_aborted(id_):
                 continue
-            if held is not None and held > id_:
+            if current_id is not None and current_id > id_:
                 self._mark_aborted(id_)
                 continue
-            self._open_id(event, txn, id_, held)
+            self._open_id(event, txn, id_, current_id)
         return Cold.TOO_MANY_OPEN if head.open_count > OPEN_MAX else None
 
-    def _open_id(self, event: int, txn: int, id_: int, held: int | None) -> None:
-        if held is not None:
-            self._close(txn, held)
-            self._mark_aborted(held)
+    def _open_id(self, event: int, txn: int, id_: int, current_id: int | None) -> None:
+        if current_id is not None:
+            self._close(txn, current_id)
+            self._mark_aborted(current_id)
         number, offset = divmod(id_, IDS_A_PAGE)
         self._put_open(number, [*self._open_page(number), (offset, txn, event)])
         number, offset = divmod(txn, IDS_A_PAGE)
