@@ -263,11 +263,11 @@ def drop(effective: Effective, tables: tuple[str, ...]) -> None:
     workers.order("drop", tables=tables)
     lost = workers.lost(tables)
     then = "will be dropped until somebody reads"
-    kept = [name for name in tables if parse_table_name(name) not in lost]
-    Outcome(f"{then} it", f"{then} them").show(kept)
+    existing = [name for name in tables if parse_table_name(name) not in lost]
+    Outcome(f"{then} it", f"{then} them").show(existing)
     if lost:
-        held = "it, if it holds it" if len(lost) == 1 else "them, if it holds them"
-        click.echo(f"{none_of(lost)} in the metastore: the cache drops {held}", err=True)
+        phrase = "it, if it holds it" if len(lost) == 1 else "them, if it holds them"
+        click.echo(f"{none_of(lost)} in the metastore: the cache drops {phrase}", err=True)
 
 
 @command.command()

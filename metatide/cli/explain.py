@@ -85,12 +85,12 @@ def _requirement(need: Need) -> str:
 def _state_before(server: Server, name: str) -> Iterator[str]:
     """What the workers and the database know before the read."""
     with httpx.Client(**http_settings(server.url, server.settings)) as http:
-        held = _part(http.post(cached_tables.PATH, json={"tables": [name]}), HeldTables)
+        cached = _part(http.post(cached_tables.PATH, json={"tables": [name]}), HeldTables)
         group = _part(http.get(overview.PATH), Overview)
     if group is not None:
         yield _shard(group, table_shard(parse_table_name(name), group.shard_count))
-    if held is not None:
-        yield _held(held.tables[0])
+    if cached is not None:
+        yield _held(cached.tables[0])
     if group is not None and group.event is not None:
         yield f"the last event in the metastore's database was {group.event}"
 

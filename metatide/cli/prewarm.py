@@ -93,8 +93,8 @@ def command(
         reach = (url, database.version, events, tail.epoch)
         _load_on_spark(effective.config, reach, planned, again=again)
     else:
-        held = set() if again else ended_scopes(events, tail.epoch)
-        due = [plan for plan in planned if plan.scope not in held]
+        loaded = set() if again else ended_scopes(events, tail.epoch)
+        due = [plan for plan in planned if plan.scope not in loaded]
         loader = Loader(database.engine, events, lists=lists, workers=threads)
         loader.add(due)
         with _showing(loader.progress, due):
@@ -149,8 +149,8 @@ def _load_on_spark(
     _, _, events, epoch = reach
     with session(config, f"prewarm {events.name}", speculates=False) as spark:
         context = spark.sparkContext
-        held = set() if again else prewarm.ended_on_spark(context, events, epoch)
-        due = [plan for plan in planned if plan.scope not in held]
+        loaded = set() if again else prewarm.ended_on_spark(context, events, epoch)
+        due = [plan for plan in planned if plan.scope not in loaded]
         progress = prewarm.Progress(context)
         with _showing(progress, due):
             prewarm.prewarm(context, Reach(make_engine, *reach, progress.counts), due)
