@@ -167,12 +167,12 @@ class Images:
         in what was deleted.
         """
         assert keep >= 1
-        kept = 0
+        fitting_count = 0
         for path, manifest in self._own(identity):
-            if kept == keep:
+            if fitting_count == keep:
                 self._storage.remove(path)
             elif fits(manifest.position):
-                kept += 1
+                fitting_count += 1
         paths = self._storage.paths(self._folder(identity, "files"))
         old = [path for path in self._unneeded(identity, paths) if self._is_old(path)]
         # Ages take a request each: an image that came meanwhile may need one of these files.

@@ -88,12 +88,12 @@ class Cursor:
     status at the end.
     """
 
-    __slots__ = ("_faults", "_iterator", "_kept", "_scan")
+    __slots__ = ("_faults", "_iterator", "_options", "_scan")
 
-    def __init__(self, iterator: RdictIter, faults: Faults, kept: Any = None) -> None:
+    def __init__(self, iterator: RdictIter, faults: Faults, options: Any = None) -> None:
         self._iterator: RdictIter | None = iterator
         self._faults = faults
-        self._kept = kept
+        self._options = options
         self._scan: object = None
 
     def entries(

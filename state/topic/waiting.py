@@ -13,10 +13,10 @@ class Waiting:
     def __init__(self, log: Any, what: str) -> None:
         self._log = log
         self._what = what
-        self._told = ""
+        self._reason = ""
 
     def because(self, error: TopicError) -> None:
         """Takes note of a reason to wait."""
-        if str(error) != self._told:
-            self._told = str(error)
-            self._log.warning(f"waiting for {self._what}", why=self._told)
+        if str(error) != self._reason:
+            self._reason = str(error)
+            self._log.warning(f"waiting for {self._what}", why=self._reason)
