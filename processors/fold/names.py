@@ -44,12 +44,12 @@ def _is_sure(work: WorkingSet, loads: Loads, event: int, action: PutName, data: 
         return True
     if action.before is None:
         return False
-    held = entries.live(work.txn.get(keys.name(action.db, action.before.table)))
-    if held is None:
+    entry = entries.live(work.txn.get(keys.name(action.db, action.before.table)))
+    if entry is None:
         return False
-    if action.before.table == action.name.table and entries.data_of(held) == data:
+    if action.before.table == action.name.table and entries.data_of(entry) == data:
         return True
-    return entries.data_of(held) == name_data(action.before)
+    return entries.data_of(entry) == name_data(action.before)
 
 
 def drop_name(work: WorkingSet, event: int, action: DropName) -> None:

@@ -42,17 +42,17 @@ class Cached(Generic[K, S]):
         self._key_of = key_of
         self._decode = decode
         self._encode = encode
-        self._known: dict[K, S | None] = {}
+        self._states: dict[K, S | None] = {}
         self._dirty: set[K] = set()
 
     def get(self, name: K) -> S | None:
         """The state; whoever changes it must `put` it."""
         try:
-            return self._known[name]
+            return self._states[name]
         except KeyError:
             value = self._txn.get(self._key_of(name))
             state = None if value is None else self._decode(value)
-            self._known[name] = state
+            self._states[name] = state
             return state
 
     def touch(self, name: K) -> S | None:
@@ -64,13 +64,13 @@ class Cached(Generic[K, S]):
 
     def put(self, name: K, state: S | None) -> None:
         """Keeps a state to be written; None deletes it."""
-        self._known[name] = state
+        self._states[name] = state
         self._dirty.add(name)
 
     def flush(self) -> None:
         """Writes the changed states into the transaction."""
         for name in self._dirty:
-            key, state = self._key_of(name), self._known[name]
+            key, state = self._key_of(name), self._states[name]
             if state is None:
                 self._txn.delete(key)
             else:
@@ -78,11 +78,11 @@ class Cached(Generic[K, S]):
         self._dirty.clear()
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._states)
 
     def drop(self) -> None:
         """Forgets all states, written or not."""
-        self._known.clear()
+        self._states.clear()
         self._dirty.clear()
 
 

@@ -150,11 +150,11 @@ def _end(
     if work.head.loads_open:
         _keep_end(work, event, txn, committed, pairs)
     key = keys.txn(txn)
-    held = work.txn.get(key)
-    if held is None:
+    encoded = work.txn.get(key)
+    if encoded is None:
         return
     work.txn.delete(key)
-    for table in _decode_tables(held):
+    for table in _decode_tables(encoded):
         if work.table(table) is None:
             continue
         ids = work.write_ids(table)
@@ -216,8 +216,8 @@ def _may_hold(work: WorkingSet, txn: int, table: TableName) -> bool:
 
 def _hold(work: WorkingSet, txn: int, table: TableName) -> None:
     key = keys.txn(txn)
-    held = work.txn.get(key)
-    tables = [] if held is None else _decode_tables(held)
+    encoded = work.txn.get(key)
+    tables = [] if encoded is None else _decode_tables(encoded)
     if table not in tables:
         work.txn.put(key, _encode(sorted([*tables, table])))
 

@@ -120,22 +120,22 @@ def _fold(topic: Topic, place: Place, keep: int, rows: Iterable[Any]) -> Iterato
     if first is None:
         return
     shard = first.partition
-    with kept_store(topic, shard, place) as kept, telling(kept.store):
-        applier = Applier(kept.store)
+    with kept_store(topic, shard, place) as local, telling(local.store):
+        applier = Applier(local.store)
         for row in chain((first,), records):
             assert row.partition == shard
             if row.offset > applier.next_offset:
                 applier.commit()
-                fetch(topic, kept.store, row.offset)
+                fetch(topic, local.store, row.offset)
                 applier.resume()
                 applier.skip_to(row.offset)
-            add(topic, kept.store, applier, row)
+            add(topic, local.store, applier, row)
             if applier.full:
                 applier.commit()
         applier.commit()
-        if kept.store.position.offset > kept.imaged:
-            built = publish(topic, kept.images, kept.store, kept.scratch, digested=False)
+        if local.store.position.offset > local.imaged:
+            built = publish(topic, local.images, local.store, local.scratch, digested=False)
             with TopicReader(topic) as reader:
                 fits = partial(has_records_of, reader, shard)
-                kept.images.prune(kept.store.identity, keep, fits=fits)
+                local.images.prune(local.store.identity, keep, fits=fits)
             yield built
