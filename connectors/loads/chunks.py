@@ -34,8 +34,8 @@ class Load:
         self._id = id_
         self._place, self._places = place, places
         self._position: int | None = None
-        self._kept: dict[str, list[Any]] = {}
-        self._kept_bytes = 0
+        self._buffers: dict[str, list[Any]] = {}
+        self._buffered_bytes = 0
 
     def begin(self) -> None:
         """Sends the Begin: from here on the fold keeps tombstones of what is deleted."""
@@ -47,26 +47,26 @@ class Load:
 
     def add(self, kind: str, images: Iterable[Any]) -> None:
         """Adds objects to a field of `Rows`."""
-        kept = self._kept.setdefault(kind, [])
+        buffer = self._buffers.setdefault(kind, [])
         for image in images:
             size = _size(image)
-            if self._kept_bytes and self._kept_bytes + size > CHUNK_BYTES_MAX:
+            if self._buffered_bytes and self._buffered_bytes + size > CHUNK_BYTES_MAX:
                 self.flush()
-                kept = self._kept.setdefault(kind, [])
-            kept.append(image)
-            self._kept_bytes += size
+                buffer = self._buffers.setdefault(kind, [])
+            buffer.append(image)
+            self._buffered_bytes += size
 
     def flush(self) -> None:
         """Sends the objects that are buffered."""
-        if not self._kept_bytes:
+        if not self._buffered_bytes:
             return
         assert self._position is not None
-        rows = Rows(**{kind: tuple(images) for kind, images in self._kept.items()})
+        rows = Rows(**{kind: tuple(images) for kind, images in self._buffers.items()})
         number = self._place + self.chunks * self._places
         self._send(LoadRows(self._epoch, self._id, self.scope, self._position, number, rows))
         self.chunks += 1
-        self.bytes += self._kept_bytes
-        self._kept, self._kept_bytes = {}, 0
+        self.bytes += self._buffered_bytes
+        self._buffers, self._buffered_bytes = {}, 0
 
     def fill(self, chunks: int) -> None:
         """Sends empty chunks until this place has as many chunks as the place with the most."""

@@ -21,7 +21,7 @@ LOOK_S: Final = 5.0
 """A load that waits to end looks this often whether the database still has what it has seen."""
 
 
-class _Seen(NamedTuple):
+class _LastEvent(NamedTuple):
     """The last event that a snapshot saw."""
 
     event: int
@@ -47,7 +47,7 @@ class EndGate:
         self._open_snapshot = open_snapshot
         self._going_on = going_on
         self._published = watermark.event(epoch, shards)
-        self._seen: _Seen | None = None
+        self._last_event: _LastEvent | None = None
 
     def see(self, snapshot: DatabaseSnapshot) -> None:
         """Notes what the snapshot of the loads has seen, and refuses one that is behind."""
@@ -58,13 +58,13 @@ class EndGate:
                 "published before a load began: it isn't the one that was followed, or lost events"
             )
         if event > self._published or self._watermark.mark(self._epoch, event) is not None:
-            self._seen = _Seen(event, mark_of_event(snapshot, event))
+            self._last_event = _LastEvent(event, mark_of_event(snapshot, event))
 
     def wait(self) -> None:
         """Returns when all that was seen is published."""
-        if self._seen is None:
+        if self._last_event is None:
             return
-        event, mark = self._seen
+        event, mark = self._last_event
         self._await_published(event)
         published = self._watermark.mark(self._epoch, event)
         if published is not None and mark:

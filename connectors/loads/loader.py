@@ -182,7 +182,7 @@ class Loader:
         try:
             storable(request.scope.name)
         except NameFormatError as error:
-            self.metrics.asked.labels("refused").inc()
+            self.metrics.requests.labels("refused").inc()
             log.warning("a load was refused", why=str(error))
             return
         if request.objects:
@@ -193,7 +193,7 @@ class Loader:
             result = "taken"
         else:
             result = "rests" if self._queue.rests(request.scope, request.floor) else "answered"
-        self.metrics.asked.labels(result).inc()
+        self.metrics.requests.labels(result).inc()
         self.metrics.waiting.set(len(self._queue))
 
     @property
@@ -352,7 +352,9 @@ class Loader:
                 asks = self._signals = SignalsConsumer(self._topic)
                 try:
                     while not self._stopped.is_set():
-                        fault = asks.read(self._take, self.metrics.asked.labels("unreadable").inc)
+                        fault = asks.read(
+                            self._take, self.metrics.requests.labels("unreadable").inc
+                        )
                         if fault is not None:
                             self._complain(fault)
                             self._stopped.wait(_RETRY_S_FIRST)

@@ -54,7 +54,7 @@ class LoadMetrics:
         self.waiting = Gauge(
             "metatide_loads_waiting", "Loads that are still to begin.", registry=registry
         )
-        self.asked = Counter(
+        self.requests = Counter(
             "metatide_loads_asked",
             "Asks for loads, by what became of them: taken, answered, rests, unreadable, refused.",
             ["result"],
@@ -75,7 +75,7 @@ class LoadMetrics:
         for counter, values in (
             (self.loads, ScopeKind),
             (self._faults, LoadFault),
-            (self.asked, ("taken", "answered", "rests", "unreadable", "refused")),
+            (self.requests, ("taken", "answered", "rests", "unreadable", "refused")),
         ):
             for value in values:
                 counter.labels(value)

@@ -40,7 +40,7 @@ class Queue:
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._changed = threading.Condition()
-        self._asked: OrderedDict[Scope, int] = OrderedDict()
+        self._requested: OrderedDict[Scope, int] = OrderedDict()
         self._due: OrderedDict[Scope, int] = OrderedDict()
         self._running: dict[Scope, int] = {}
         self._outdated: set[Scope] = set()
@@ -67,9 +67,9 @@ class Queue:
         with self._changed:
             loaded, at_s = self._loaded.get(scope, (-1, 0.0))
             answered = loaded >= floor and self._clock() < at_s + ANSWERS_S
-            if answered or self.rests(scope, floor) or len(self._asked) >= ASKED_MAX:
+            if answered or self.rests(scope, floor) or len(self._requested) >= ASKED_MAX:
                 return False
-            self._asked[scope] = max(floor, self._asked.get(scope, 0))
+            self._requested[scope] = max(floor, self._requested.get(scope, 0))
             self._changed.notify_all()
             return True
 
@@ -116,8 +116,8 @@ class Queue:
                     continue
                 self._loaded[scope] = position, self._clock()
                 self._loaded.move_to_end(scope)
-                if self._asked.get(scope, position + 1) <= position:
-                    del self._asked[scope]
+                if self._requested.get(scope, position + 1) <= position:
+                    del self._requested[scope]
             while len(self._loaded) > REMEMBERED_MAX:
                 self._loaded.popitem(last=False)
             self._changed.notify_all()
@@ -135,7 +135,7 @@ class Queue:
                 return scopes[0]
             self._alone.update(scopes)
             for scope, floor in floors.items():
-                queue = self._asked if floor else self._due
+                queue = self._requested if floor else self._due
                 queue[scope] = max(floor, queue.get(scope, 0))
             return None
 
@@ -164,7 +164,7 @@ class Queue:
     def empty(self) -> bool:
         """Whether no scope is queued or being loaded."""
         with self._changed:
-            return not (self._asked or self._due or self._running)
+            return not (self._requested or self._due or self._running)
 
     @property
     def running(self) -> int:
@@ -174,7 +174,7 @@ class Queue:
 
     def __len__(self) -> int:
         with self._changed:
-            return len(self._asked) + len(self._due)
+            return len(self._requested) + len(self._due)
 
     def _rest(self, scope: Scope, *, given_up: bool = False) -> None:
         earlier = self._resting.pop(scope, None)
@@ -187,9 +187,9 @@ class Queue:
         """The next scopes, with the events that they were asked for."""
         if self._closed:
             return {}
-        waiting = (scope for scope in self._asked if scope not in self._running)
+        waiting = (scope for scope in self._requested if scope not in self._running)
         scopes = self._together(islice(waiting, ASKED_AT_ONCE))
-        floors = {scope: self._asked.pop(scope) for scope in scopes}
+        floors = {scope: self._requested.pop(scope) for scope in scopes}
         for scope in scopes:
             self._due.pop(scope, None)
         return floors or dict.fromkeys(self._pick_due(), 0)

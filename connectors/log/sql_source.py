@@ -68,7 +68,7 @@ class SqlSource:
         connection, _ = self._connected()
         assert self._poll is not None
         parameters = {"after": after, "check": check, **self._limits}
-        rows = self._run(connection, self._poll, parameters, seen=after)
+        rows = self._run(connection, self._poll, parameters, read_upto=after)
         kinds: tuple[list[Any], ...] = ([], [], [])
         for row in rows:
             kinds[row[0]].append(row)
@@ -193,11 +193,11 @@ class SqlSource:
         statement: Any,
         parameters: Mapping[str, int | Sequence[int]],
         *,
-        seen: int | None = None,
+        read_upto: int | None = None,
     ) -> Sequence[Any]:
-        """Runs a statement; `seen` is the event up to which the log was read."""
+        """Runs a statement; `read_upto` is the event up to which the log was read."""
         try:
-            if seen is not None and self._plan_age.outgrown(seen):
+            if read_upto is not None and self._plan_age.outgrown(read_upto):
                 self._drop_plans(connection)
             return connection.execute(statement, parameters).all()
         except SQLAlchemyError as error:
@@ -219,14 +219,14 @@ class SqlSource:
 def _ranges(sizes: Iterable[tuple[int, int]], bytes_max: int) -> Iterator[tuple[int, int]]:
     """Divides events, given by their ids and bytes, into ranges `(after, upto]` of ids whose events
     have this many bytes at most; a single one may have more."""
-    after, upto, held = 0, 0, 0
+    after, upto, range_bytes = 0, 0, 0
     for event_id, size in sizes:
         if not upto:
             after = event_id - 1
-        elif held + size > bytes_max:
+        elif range_bytes + size > bytes_max:
             yield after, upto
-            after, held = upto, 0
+            after, range_bytes = upto, 0
         upto = event_id
-        held += int(size)
+        range_bytes += int(size)
     if upto:
         yield after, upto

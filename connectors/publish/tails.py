@@ -145,10 +145,10 @@ def find(topic: Topic, doubtful_from: Sequence[int] | None = None) -> Tails:
 def _together(tails: Mapping[int, Tail], ends: Mapping[int, int]) -> Tails:
     shards = sorted(tails)
     epoch, *later = sorted({max(tail.epoch, 0) for tail in tails.values()})
-    for seen in later:
+    for candidate in later:
         # A shard whose last records are forged counts as one that is behind.
-        if follows(seen, epoch):
-            epoch = seen
+        if follows(candidate, epoch):
+            epoch = candidate
     current = [tail for tail in tails.values() if tail.epoch == epoch]
     furthest = max(current, key=lambda tail: (tail.upto, tail.hash or b""), default=Tail())
     # An empty partition has no epoch yet: it begins with epoch 0.

@@ -71,7 +71,7 @@ BUGS: Final = (
         "a load ends before the events that it has seen are published",
         "a-load-whose-events-were-replaced",
         "connectors.loads.end_gate",
-        "        if self._seen is None:",
+        "        if self._last_event is None:",
         "        if True:",
     ),
     Bug(

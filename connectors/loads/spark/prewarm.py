@@ -131,10 +131,10 @@ def _endings(results: Sequence[TaskResult], loads: Loads) -> list[FinishedLoad]:
         FinishedLoad(
             scope,
             loads[scope],
-            came[0][0].position,
-            max(result.position for _, result in came),
-            tuple(result.chunks for _, result in sorted(came, key=lambda pair: pair[0].place)),
+            written[0][0].position,
+            max(result.position for _, result in written),
+            tuple(result.chunks for _, result in sorted(written, key=lambda pair: pair[0].place)),
         )
-        for scope, came in parts.items()
-        if len(came) == came[0][0].places
+        for scope, written in parts.items()
+        if len(written) == written[0][0].places
     ]

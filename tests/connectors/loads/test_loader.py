@@ -133,7 +133,7 @@ def test_a_name_that_the_database_cant_compare_is_given_up_and_nothing_is_writte
     assert failed_s
     assert {one.scope for _, one in records(events) if isinstance(one, LoadBegin)} == {good}
     loader.ask(LoadRequest(0, bad, 7))
-    assert loader.metrics.asked.labels("rests")._value.get() == 1
+    assert loader.metrics.requests.labels("rests")._value.get() == 1
     store.engine.dispose()
 
 

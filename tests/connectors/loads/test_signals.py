@@ -63,7 +63,7 @@ async def test_what_no_metastore_holds_is_never_loaded(
         async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
             for table in (too_long, unstorable):
                 worker.ask(table_shard(table, SHARDS), Scope(ScopeKind.TABLE, table), 0)
-            refused = loader.metrics.asked.labels("refused")
+            refused = loader.metrics.requests.labels("refused")
             await until(lambda: refused._value.get() == 1)
             worker.ask(table_shard(wanted.name, SHARDS), wanted, 0)
             await until(lambda: any(isinstance(one, LoadEnd) for one in records(events)))
