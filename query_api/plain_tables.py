@@ -14,7 +14,7 @@ from state.store import Commits
 TABLES_MAX: Final = 4096
 
 
-class _Seen(NamedTuple):
+class _Summary(NamedTuple):
     """What was seen of all partitions of a table."""
 
     commits: Commits
@@ -39,7 +39,7 @@ class PlainTables:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[TableName, _Seen] = {}
+        self._summaries: dict[TableName, _Summary] = {}
 
     def are_plain(
         self,
@@ -54,17 +54,17 @@ class PlainTables:
 
         `read` reads all partitions of that snapshot.
         """
-        seen = self._seen.get(table)
-        if seen is None or seen.commits is not reader.commits or seen.keys != columns:
-            seen = _Seen(reader.commits, reader.commit, reader.commit, columns)
-        elif reader.commit < seen.oldest:
+        summary = self._summaries.get(table)
+        if summary is None or summary.commits is not reader.commits or summary.keys != columns:
+            summary = _Summary(reader.commits, reader.commit, reader.commit, columns)
+        elif reader.commit < summary.oldest:
             return False
         else:
-            seen = _renewed(seen, table, positions, reader, read)
-        if len(self._seen) >= TABLES_MAX:
-            self._seen.clear()
-        self._seen[table] = seen
-        return seen.unplain is not None and seen.unplain.isdisjoint(positions)
+            summary = _renewed(summary, table, positions, reader, read)
+        if len(self._summaries) >= TABLES_MAX:
+            self._summaries.clear()
+        self._summaries[table] = summary
+        return summary.unplain is not None and summary.unplain.isdisjoint(positions)
 
 
 class OwnReader(ShardReader):
@@ -79,27 +79,29 @@ class OwnReader(ShardReader):
 
 
 def _renewed(
-    seen: _Seen,
+    summary: _Summary,
     table: TableName,
     positions: frozenset[int],
     reader: OwnReader,
     read: Callable[[], Iterable[Values]],
-) -> _Seen:
+) -> _Summary:
     suffix = keys.table_suffix(table)
     # What is counted here was noted before, so it is among what was put.
-    commit = seen.commits.count
-    put = seen.commits.partitions_put(suffix, seen.commit)
+    commit = summary.commits.count
+    put = summary.commits.partitions_put(suffix, summary.commit)
     partitions = [keys.partition_values(key) for key in put or ()]
     # The name of the default partition in a key may stand for an empty value.
     if put is None or any(DEFAULT_PARTITION in values for values in partitions):
-        return _Seen(seen.commits, commit, seen.oldest, seen.keys)
-    if seen.unplain is None:
-        return _look(seen.keys, suffix, reader, read)
-    if not seen.unplain.isdisjoint(positions):
+        return _Summary(summary.commits, commit, summary.oldest, summary.keys)
+    if summary.unplain is None:
+        return _look(summary.keys, suffix, reader, read)
+    if not summary.unplain.isdisjoint(positions):
         # The values that aren't plain may be gone.
-        is_same = seen.commits.untouched((suffix,), seen.read)
-        return seen if is_same else _Seen(seen.commits, commit, seen.oldest, seen.keys)
-    return seen._replace(commit=commit, unplain=seen.unplain | unplain_keys(seen.keys, partitions))
+        if summary.commits.untouched((suffix,), summary.read):
+            return summary
+        return _Summary(summary.commits, commit, summary.oldest, summary.keys)
+    unplain = summary.unplain | unplain_keys(summary.keys, partitions)
+    return summary._replace(commit=commit, unplain=unplain)
 
 
 def _look(
@@ -107,10 +109,10 @@ def _look(
     suffix: bytes,
     reader: OwnReader,
     read: Callable[[], Iterable[Values]],
-) -> _Seen:
+) -> _Summary:
     commits, commit = reader.commits, reader.commit
     unplain = unplain_keys(columns, read())
     # A commit shows before it counts, so this snapshot may show one more than is counted.
     latest = commits.count + 1
     oldest = commit if commits.untouched((suffix,), commit) else latest
-    return _Seen(commits, commit, oldest, columns, unplain, commit)
+    return _Summary(commits, commit, oldest, columns, unplain, commit)

@@ -77,7 +77,7 @@ class Moment(NamedTuple):
     """The mark of the row of the last event that is reached; 0 if it isn't known."""
 
 
-class _Seen(NamedTuple):
+class _ReaderAtCommit(NamedTuple):
     """A reader, and the earliest commit that it may show."""
 
     commits: Commits
@@ -93,7 +93,7 @@ class Views:
 
     def __init__(self, source: ShardSource) -> None:
         self.source = source
-        self._seen: dict[int, _Seen] = {}
+        self._readers: dict[int, _ReaderAtCommit] = {}
         self._hot_tables = HotTables()
         self._plain_tables = PlainTables()
 
@@ -118,17 +118,17 @@ class Views:
         shard = self.source.shard(number)
         commits = None if shard is None else shard.commits
         if shard is None or commits is None:
-            self._seen.pop(number, None)
+            self._readers.pop(number, None)
             return None
-        commit, seen = commits.count, self._seen.get(number)
-        if seen is not None and seen.commits is commits and seen.commit == commit:
-            return seen.reader
+        commit, latest = commits.count, self._readers.get(number)
+        if latest is not None and latest.commits is commits and latest.commit == commit:
+            return latest.reader
         view = shard.snapshot()
         if view is None:
-            self._seen.pop(number, None)
+            self._readers.pop(number, None)
             return None
         reader = SharedReader(view, self._hot_tables, commits, commit)
-        self._seen[number] = _Seen(commits, commit, reader)
+        self._readers[number] = _ReaderAtCommit(commits, commit, reader)
         return reader
 
     def let_serve(self, targets: Iterable[Target], epoch: int) -> bool:
@@ -148,12 +148,12 @@ class Views:
     def _orders(self, number: int) -> ShardHead | None:
         """The head of a shard, whose last event may be an earlier one: a new snapshot after each
         commit would cost more than the rest of a kept answer. None if the shard isn't here."""
-        shard, seen = self.source.shard(number), self._seen.get(number)
+        shard, latest = self.source.shard(number), self._readers.get(number)
         if shard is None:
             return None
-        is_seen = seen is not None and seen.commits is shard.commits
-        if seen is not None and is_seen and seen.commits.untouched((), seen.commit):
-            return seen.reader.head
+        is_same_store = latest is not None and latest.commits is shard.commits
+        if latest is not None and is_same_store and latest.commits.untouched((), latest.commit):
+            return latest.reader.head
         reader = self.reader(number)
         return None if reader is None else reader.head
 
@@ -163,9 +163,9 @@ class Views:
         """The moment that a reader shows; None if the shard has had commits since."""
         if self.reader(number) is not reader:
             return None
-        seen = self._seen[number]
+        latest = self._readers[number]
         reached = Position(reader.head.epoch, reader.head.applied)
-        return Moment(number, targets, reached, seen.commits, seen.commit, reader.head.mark)
+        return Moment(number, targets, reached, latest.commits, latest.commit, reader.head.mark)
 
     def renewed(self, moment: Moment) -> Moment | None:
         """The moment brought up to date; None if any of its targets may have changed."""

@@ -74,24 +74,24 @@ class Totals(msgspec.Struct, frozen=True):
 
 def totals(audited: Iterable[Audited]) -> Totals:
     """The totals of these findings."""
-    seen = wrong = objects = wrong_objects = 0
+    compared = wrong = objects = wrong_objects = 0
     left_out = Counter[str]()
     for scope in audited:
-        seen += scope.objects > 0
+        compared += scope.objects > 0
         wrong += scope.wrong > 0
         objects += scope.objects
         wrong_objects += scope.wrong
         left_out.update(scope.left_out.values())
-    return Totals(bound(seen, wrong), bound(objects, wrong_objects), dict(left_out))
+    return Totals(bound(compared, wrong), bound(objects, wrong_objects), dict(left_out))
 
 
-def bound(seen: int, wrong: int) -> Bound:
+def bound(sample_size: int, wrong: int) -> Bound:
     """The upper bound by the rule of three."""
-    if wrong or not seen:
-        return Bound(seen, wrong, None, None)
-    share = min(1.0, RULE_OF_THREE / seen)
+    if wrong or not sample_size:
+        return Bound(sample_size, wrong, None, None)
+    share = min(1.0, RULE_OF_THREE / sample_size)
     # The logarithm may give -0.0.
-    return Bound(seen, wrong, share, max(0.0, round(-log10(share), 2)))
+    return Bound(sample_size, wrong, share, max(0.0, round(-log10(share), 2)))
 
 
 def differing(cache: Mapping[str, Any] | None, database: Mapping[str, Any] | None) -> list[Field]:

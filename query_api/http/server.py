@@ -82,7 +82,7 @@ class ReadProtocol(HttpToolsProtocol):
         self._recent = app_state.get("recent")
         self._gate = app_state.get("gate")
         self._is_local = False
-        self._held: list[bytes] | None = None
+        self._backlog: list[bytes] | None = None
         self._is_ending = False
         self._answering: RequestResponseCycle | None = None
         """The last response that was begun. Those to later requests wait in the pipeline."""
@@ -123,8 +123,8 @@ class ReadProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._refusal is not None:
             return
-        if self._held is not None:
-            self._held.append(data)
+        if self._backlog is not None:
+            self._backlog.append(data)
             self._received.add(len(data))
             self.flow.pause_reading()
         elif self._begun != self._completed or not self._answer_from_cache(data):
@@ -202,7 +202,7 @@ class ReadProtocol(HttpToolsProtocol):
             self._send_refusal(*self._refusal)
 
     def timeout_keep_alive_handler(self) -> None:
-        if self._was_cached or self._held is not None:
+        if self._was_cached or self._backlog is not None:
             self._was_cached = False
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
@@ -213,7 +213,7 @@ class ReadProtocol(HttpToolsProtocol):
     def shutdown(self) -> None:
         # What waits for the database on the fast path is a request that has begun, too.
         self._is_ending = True
-        if self._held is None:
+        if self._backlog is None:
             super().shutdown()
 
     def give_up(self) -> None:
@@ -222,7 +222,7 @@ class ReadProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             self.transport.abort()
         else:
-            self._held = None
+            self._backlog = None
             self._refuse(503, _ENDS, at_once=True)
 
     def sweep(self) -> None:
@@ -257,15 +257,15 @@ class ReadProtocol(HttpToolsProtocol):
         elif not raw.cached.may_wait:
             return False
         else:
-            self._held = []
+            self._backlog = []
             reached = self._response_cache.log_from(raw.cached)
             self._latest.ask(reached, partial(self._answer_if_latest, data, raw))
         return True
 
     def _answer_if_latest(self, data: bytes, raw: RawResponse, latest: LatestLog | None) -> None:
-        held, self._held = self._held, None
+        backlog, self._backlog = self._backlog, None
         self._received.set(0)
-        if held is None or self.transport.is_closing():
+        if backlog is None or self.transport.is_closing():
             return
         assert self._response_cache is not None
         # The read may have shown another history of the database, which drops the answer.
@@ -278,7 +278,7 @@ class ReadProtocol(HttpToolsProtocol):
             super().shutdown()
             return
         self.flow.resume_reading()
-        for more in held:
+        for more in backlog:
             self.data_received(more)
 
     def _write(self, raw: RawResponse, position: Position) -> None:

@@ -21,7 +21,7 @@ AppliedMarks = Callable[[int], Mapping[int, Collection[int]]]
 has several if shards have applied events of several histories."""
 
 
-class _Seen(NamedTuple):
+class _RememberedRow(NamedTuple):
     """A row that was read."""
 
     identity: _Identity
@@ -43,7 +43,7 @@ class LogHistory:
     def __init__(self) -> None:
         self._epoch = 0
         self._rewound = -1
-        self._rows: dict[int, _Seen] = {}
+        self._rows: dict[int, _RememberedRow] = {}
         self.former_names = FormerNames()
         self._oldest = self._newest = 0
         self._applied = (0, 0)
@@ -126,15 +126,15 @@ class LogHistory:
         self._newest = max(self._newest, rows[-1].event_id)
         self._oldest = min(self._oldest or rows[0].event_id, rows[0].event_id)
         if len(self._rows) > 2 * KEPT_ROWS:
-            kept = sorted(self._rows)[-KEPT_ROWS:]
-            self._rows = {event: self._rows[event] for event in kept}
-            self._oldest = kept[0]
+            events = sorted(self._rows)[-KEPT_ROWS:]
+            self._rows = {event: self._rows[event] for event in events}
+            self._oldest = events[0]
         return earlier + noted
 
     def _check_remembered(self, epoch: int) -> None:
         for event, marks in self._applied_marks(epoch).items():
-            seen = self._rows.get(event)
-            if seen is not None and any(mark != seen.mark for mark in marks):
+            remembered = self._rows.get(event)
+            if remembered is not None and any(mark != remembered.mark for mark in marks):
                 self.rewind(epoch)
 
     def rewind(self, epoch: int) -> None:
@@ -158,21 +158,21 @@ class LogHistory:
     def _compare(self, rows: Sequence[ThinRow]) -> None:
         """Compares rows with what was seen in their places before."""
         for row in rows:
-            seen = self._rows.get(row.event_id)
-            if seen is not None and seen.identity != _identity_of(row):
+            remembered = self._rows.get(row.event_id)
+            if remembered is not None and remembered.identity != _identity_of(row):
                 if (self._epoch, row.event_id) <= self._applied:
                     self.rewind(self._epoch)
                 self._forget()
                 return
 
     def _touched_by(self, row: ThinRow) -> RowEffects:
-        seen = self._rows.get(row.event_id)
-        if seen is not None:
-            return seen.effects
+        remembered = self._rows.get(row.event_id)
+        if remembered is not None:
+            return remembered.effects
         if row.event_type in WITH_MESSAGE and not row.message:
             return EVERYTHING
         effects = effects_of(row)
-        self._rows[row.event_id] = _Seen(_identity_of(row), row_mark(row), effects)
+        self._rows[row.event_id] = _RememberedRow(_identity_of(row), row_mark(row), effects)
         return effects
 
 

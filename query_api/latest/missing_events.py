@@ -64,7 +64,7 @@ class MissingAge:
     ) -> None:
         self._clock = clock
         self._wall = wall
-        self._seen: OrderedDict[int, _Times] = OrderedDict()
+        self._times: OrderedDict[int, _Times] = OrderedDict()
 
     def of(self, applied: int, start: LogStart, began_s: float) -> Missing:
         """What is missing after `applied`, by a read that began at `began_s` and has just ended."""
@@ -74,18 +74,18 @@ class MissingAge:
         return Missing(start.current, start.current - applied, self._age_s(applied + 1, start))
 
     def _note(self, current: int, began_s: float) -> None:
-        if self._seen and current < next(reversed(self._seen)):
+        if self._times and current < next(reversed(self._times)):
             # The database was restored: its events are others.
-            self._seen.clear()
-        first_s = self._seen[current].first_s if current in self._seen else self._clock()
-        self._seen[current] = _Times(first_s, began_s)
-        if len(self._seen) > _KEPT:
-            self._seen.popitem(last=False)
+            self._times.clear()
+        first_s = self._times[current].first_s if current in self._times else self._clock()
+        self._times[current] = _Times(first_s, began_s)
+        if len(self._times) > _KEPT:
+            self._times.popitem(last=False)
 
     def _age_s(self, event: int, start: LogStart) -> float:
         now = self._clock()
-        shown = [times.first_s for current, times in self._seen.items() if current >= event]
-        unshown = [times.last_s for current, times in self._seen.items() if current < event]
+        shown = [times.first_s for current, times in self._times.items() if current >= event]
+        unshown = [times.last_s for current, times in self._times.items() if current < event]
         least = now - min(shown)
         most = now - max(unshown) if unshown else float("inf")
         written = least if start.written_s is None else self._wall() - start.written_s

@@ -32,7 +32,7 @@ class RecentReads:
         self._after_now = after_now
         self._history = history
         self._positions = positions
-        self._kept: tuple[tuple[float, LatestLog], ...] = ()
+        self._logs: tuple[tuple[float, LatestLog], ...] = ()
         self._background = Background()
         self._is_reading = False
         self.reads = self.failures = 0
@@ -40,10 +40,10 @@ class RecentReads:
     def within(self, max_age_ms: int) -> list[LatestLog]:
         """The logs of reads that began at most this long ago, the newest first."""
         age_s, now_s = max_age_ms / 1000, elapsed_s()
-        if not self._is_reading and (not self._kept or now_s - self._kept[0][0] >= age_s / 2):
+        if not self._is_reading and (not self._logs or now_s - self._logs[0][0] >= age_s / 2):
             self._is_reading = True
             self._background.start(self._read())
-        return [log for began_s, log in self._kept if now_s - began_s <= age_s]
+        return [log for began_s, log in self._logs if now_s - began_s <= age_s]
 
     async def close(self) -> None:
         await self._background.close()
@@ -61,7 +61,7 @@ class RecentReads:
                 self.failures += 1
             else:
                 self._history.check_position(highest.epoch, highest.event, log.current)
-                self._kept = ((began_s, log), *self._kept[: KEPT - 1])
+                self._logs = ((began_s, log), *self._logs[: KEPT - 1])
         finally:
             self._is_reading = False
 

@@ -14,16 +14,16 @@ class HedgedRead(Generic[A]):
 
     def __init__(self, ask: Callable[[], Coroutine[Any, Any, A]]) -> None:
         self._ask = ask
-        self._asked: asyncio.Task[A] | None = None
+        self._task: asyncio.Task[A] | None = None
 
     async def race(self, cache: Awaitable[Any]) -> None:
         """Waits until the cache is ready or the database has answered; a failure is no answer."""
-        self._asked = asyncio.create_task(self._ask())
+        self._task = asyncio.create_task(self._ask())
         waits = asyncio.ensure_future(cache)
-        for each in (self._asked, waits):
+        for each in (self._task, waits):
             each.add_done_callback(take_note)
         try:
-            await asyncio.wait((self._asked, waits), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((self._task, waits), return_when=asyncio.FIRST_COMPLETED)
             if waits.done() or self._failed:
                 await waits
         finally:
@@ -31,17 +31,17 @@ class HedgedRead(Generic[A]):
 
     async def answer(self) -> A:
         """The database's answer; it is requested now if it wasn't before."""
-        task, self._asked = self._asked, None
+        task, self._task = self._task, None
         return await (self._ask() if task is None else task)
 
     def cancel(self) -> None:
         """Drops the database's answer, which nobody needs any more."""
-        if self._asked is not None and not self._failed:
-            self._asked.cancel()
+        if self._task is not None and not self._failed:
+            self._task.cancel()
 
     @property
     def _failed(self) -> bool:
-        task = self._asked
+        task = self._task
         if task is None or not task.done() or task.cancelled():
             return False
         return task.exception() is not None

@@ -22,7 +22,7 @@ class Loads:
     def __init__(self, source: ShardSource, clock: Callable[[], float] = monotonic) -> None:
         self._source = source
         self._clock = clock
-        self._asked: OrderedDict[Scope, float] = OrderedDict()
+        self._requested_s: OrderedDict[Scope, float] = OrderedDict()
 
     def ask(self, target: Target, facts: Facts) -> None:
         """Requests a load of a cold target that a reader wanted."""
@@ -36,11 +36,11 @@ class Loads:
                 return
             scope = Scope(ScopeKind.WRITE_IDS, target.name)
         now = self._clock()
-        last = self._asked.get(scope)
+        last = self._requested_s.get(scope)
         if last is not None and now < last + AGAIN_AFTER_S:
             return
-        self._asked[scope] = now
-        self._asked.move_to_end(scope)
-        if len(self._asked) > REMEMBERED:
-            self._asked.popitem(last=False)
+        self._requested_s[scope] = now
+        self._requested_s.move_to_end(scope)
+        if len(self._requested_s) > REMEMBERED:
+            self._requested_s.popitem(last=False)
         self._source.ask_for_load(scope, facts.floor)

@@ -120,8 +120,8 @@ BUGS: Final = (
         "a kept reader outlives its store's commits",
         0,
         "query_api.shards",
-        "        if seen is not None and seen.commits is commits and seen.commit == commit:",
-        "        if seen is not None and seen.commits is commits:",
+        "        if latest is not None and latest.commits is commits and latest.commit == commit:",
+        "        if latest is not None and latest.commits is commits:",
     ),
 )
 

@@ -76,9 +76,9 @@ class CachedTables:
         return None if source.shard(number) is not None else source.owner_url(number)
 
     async def _here(self, names: Sequence[TableName]) -> list[Held]:
-        return [self._held(name) for name in names]
+        return [self._look_up(name) for name in names]
 
-    def _held(self, name: TableName) -> Held:
+    def _look_up(self, name: TableName) -> Held:
         # If a table's partitions are known, so is everything else of it but its statistics.
         target = Target(TargetKind.PARTITIONS, name)
         try:

@@ -38,7 +38,7 @@ class RecentEvents:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: dict[int, tuple[Events, float]] = {}
+        self._cached: dict[int, tuple[Events, float]] = {}
 
     async def last(self, limit: str | None) -> Events:
         """The number of events that a request asks for."""
@@ -46,9 +46,9 @@ class RecentEvents:
         count = int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else 0
         if not 0 < count <= COUNT_MAX:
             raise InputError(f"bad limit {text[:20]!r}: write a number from 1 to {COUNT_MAX}")
-        kept = self._known.get(count)
-        if kept is not None and time.monotonic() < kept[1]:
-            return kept[0]
+        cached = self._cached.get(count)
+        if cached is not None and time.monotonic() < cached[1]:
+            return cached[0]
         answer = await self._database.answer(ListEvents(count))
         assert isinstance(answer.value, list)
         events = Events(
@@ -64,5 +64,5 @@ class RecentEvents:
                 for row in answer.value
             ]
         )
-        self._known[count] = events, time.monotonic() + FRESH_S
+        self._cached[count] = events, time.monotonic() + FRESH_S
         return events

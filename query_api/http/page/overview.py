@@ -85,7 +85,7 @@ class GroupOverview:
         self._forwarder = forwarder
         self._counting = Counting(views)
         self._lock = asyncio.Lock()
-        self._known: Overview | None = None
+        self._cached: Overview | None = None
         self._until_s = 0.0
 
     async def close(self) -> None:
@@ -94,14 +94,14 @@ class GroupOverview:
     async def of_group(self) -> Overview:
         """The overview of the whole group."""
         async with self._lock:
-            if self._known is None or time.monotonic() >= self._until_s:
+            if self._cached is None or time.monotonic() >= self._until_s:
                 workers, event = await asyncio.gather(
                     asyncio.gather(self._own_part(), *map(self._ask, self._others())),
                     self._current_event(),
                 )
-                self._known = self._overview(event, workers)
+                self._cached = self._overview(event, workers)
                 self._until_s = time.monotonic() + FRESH_S
-            return self._known
+            return self._cached
 
     async def of_this(self) -> Overview:
         """This worker's part, for the overview of another worker."""

@@ -71,7 +71,7 @@ def table_for(capabilities: Sequence[str], table: bytes, facts: TableFacts) -> b
         return table
     if facts.asks_for is not None or not KNOWN.issuperset(capabilities):
         return RelayReason.CAPABILITIES
-    return _seen(frozenset(capabilities), table, facts)
+    return _with_view(frozenset(capabilities), table, facts)
 
 
 def partitions_lack_buckets(capabilities: Sequence[str], facts: TableFacts) -> bool | RelayReason:
@@ -87,7 +87,9 @@ def partitions_lack_buckets(capabilities: Sequence[str], facts: TableFacts) -> b
 
 
 @lru_cache(maxsize=1024)
-def _seen(capabilities: frozenset[str], table: bytes, facts: TableFacts) -> bytes | RelayReason:
+def _with_view(
+    capabilities: frozenset[str], table: bytes, facts: TableFacts
+) -> bytes | RelayReason:
     view = _view(capabilities, facts)
     if isinstance(view, RelayReason):
         return view

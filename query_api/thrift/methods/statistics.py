@@ -243,8 +243,8 @@ def without_sketches(data: bytes) -> bytes:
     ((kind, figures),) = column["statsData"].items()
     if _SKETCHES.isdisjoint(figures):
         return data
-    kept = {name: value for name, value in figures.items() if name not in _SKETCHES}
-    return encode(COLUMN_STATISTICS_OBJ, {**column, "statsData": {kind: kept}})
+    plain_figures = {name: value for name, value in figures.items() if name not in _SKETCHES}
+    return encode(COLUMN_STATISTICS_OBJ, {**column, "statsData": {kind: plain_figures}})
 
 
 def _merged(parts: list[dict[str, Any]], partitions: int) -> dict[str, Any] | None:

@@ -66,7 +66,7 @@ class CompactReader:
     def __init__(self, bytes_max: int, values_max: int) -> None:
         self._bytes_max = bytes_max
         self._values_max = values_max
-        self._came = bytearray()
+        self._received = bytearray()
         self._needed = 0
         self._read = bytearray()
         """The message so far, in the binary protocol."""
@@ -76,13 +76,13 @@ class CompactReader:
 
     @property
     def held_bytes(self) -> int:
-        return len(self._came) + len(self._read)
+        return len(self._received) + len(self._read)
 
     def feed(self, data: bytes) -> bytes:
         """The messages that are complete now. Raises ThriftError."""
-        self._came += data
+        self._received += data
         messages, at = bytearray(), 0
-        while len(self._came) > at and len(self._came) >= at + self._needed:
+        while len(self._received) > at and len(self._received) >= at + self._needed:
             try:
                 end = self._step(at)
             except IndexError:
@@ -99,8 +99,8 @@ class CompactReader:
                 messages += self._read
                 self._read.clear()
                 self._size = self._values = 0
-        del self._came[:at]
-        if max(self._size + len(self._came), len(self._read)) > self._bytes_max:
+        del self._received[:at]
+        if max(self._size + len(self._received), len(self._read)) > self._bytes_max:
             raise ThriftError(f"a message of more than {self._bytes_max} bytes")
         return bytes(messages)
 
@@ -122,10 +122,10 @@ class CompactReader:
             raise
 
     def _message(self, at: int) -> int:
-        came = self._came
-        if came[at] != PROTOCOL or came[at + 1] & 0x1F != PROTOCOL_VERSION:
+        received = self._received
+        if received[at] != PROTOCOL or received[at + 1] & 0x1F != PROTOCOL_VERSION:
             raise ThriftError("an unknown version of Thrift's compact protocol")
-        kind = came[at + 1] >> 5
+        kind = received[at + 1] >> 5
         sequence, at = self._varint(at + 2)
         size, at = self._varint(at)
         if not 0 < size <= NAME_BYTES_MAX:
@@ -137,7 +137,7 @@ class CompactReader:
         return at + size
 
     def _field(self, struct: _Struct, at: int) -> int:
-        head = self._came[at]
+        head = self._received[at]
         at += 1
         if not head:
             self._read.append(0)
@@ -167,7 +167,7 @@ class CompactReader:
 
     def _value(self, code: int, at: int) -> int:
         """Reads a value, or the beginning of one that holds others."""
-        came, read = self._came, self._read
+        received, read = self._received, self._read
         pack = _PACKED.get(code)
         if pack is not None:
             number, at = self._integer(at)
@@ -183,12 +183,12 @@ class CompactReader:
             read += self._bytes(at, 8)[::-1]
             return at + 8
         if kind in (BOOL, BYTE):
-            read.append(came[at] == TRUE if kind == BOOL else came[at])
+            read.append(received[at] == TRUE if kind == BOOL else received[at])
             return at + 1
         return self._container(kind, at)
 
     def _container(self, kind: int, at: int) -> int:
-        came, read = self._came, self._read
+        received, read = self._received, self._read
         if kind == STRUCT:
             self._begin(_Struct())
         elif kind == MAP:
@@ -196,12 +196,12 @@ class CompactReader:
             if not size:
                 read += _EMPTY_MAP
                 return at
-            keys, values = came[at] >> 4, came[at] & 0x0F
+            keys, values = received[at] >> 4, received[at] & 0x0F
             at += 1
             read += PACK_PAIRS.pack(self._known(keys), self._known(values), size)
             self._begin(_Items(keys, values, 2 * size))
         else:
-            code, size = came[at] & 0x0F, came[at] >> 4
+            code, size = received[at] & 0x0F, received[at] >> 4
             at += 1
             if size == _LONG:
                 size, at = self._size_of(at)
@@ -226,9 +226,9 @@ class CompactReader:
         return size, at
 
     def _bytes(self, at: int, size: int) -> bytes:
-        if len(self._came) < at + size:
+        if len(self._received) < at + size:
             raise _MoreNeededError(size)
-        return bytes(self._came[at : at + size])
+        return bytes(self._received[at : at + size])
 
     def _integer(self, at: int) -> tuple[int, int]:
         """An integer whose sign is in its last bit."""
@@ -239,7 +239,7 @@ class CompactReader:
         """An integer of seven bits a byte, the lowest first, and where it ends."""
         number = shift = 0
         for _ in range(_VARINT_BYTES_MAX):
-            byte = self._came[at]
+            byte = self._received[at]
             at += 1
             number |= (byte & 0x7F) << shift
             if byte < 0x80:

@@ -58,7 +58,7 @@ class Scanner:
         self._open: list[_Items | None] = []
         self._rest = b""
         self._offset = 0
-        self._seen = 0
+        self._fed_bytes = 0
         self._name = b""
         self.method = ""
         self.kind = 0
@@ -69,7 +69,7 @@ class Scanner:
     @property
     def idle(self) -> bool:
         """Whether the scanner is between two messages."""
-        return not self._seen
+        return not self._fed_bytes
 
     @property
     def steps(self) -> int:
@@ -80,20 +80,20 @@ class Scanner:
         """Continues at `start`; returns where in `data` the message ends, or -1 if it isn't
         complete.
         """
-        came = len(data) - start
-        if not came:
+        new_bytes = len(data) - start
+        if not new_bytes:
             return -1
-        if not self._seen:
+        if not self._fed_bytes:
             self.body_at = 0
             self._open.append(None)
             self._granted = self._steps_max
             self._steps = repeat(None, self._steps_max)
             self._skipped_items = 0
-        kept = len(self._rest)
-        if kept:
+        rest_bytes = len(self._rest)
+        if rest_bytes:
             data, base, at = self._rest + data[start:], self._offset, 0
         else:
-            base, at = self._seen - start, start + self._offset - self._seen
+            base, at = self._fed_bytes - start, start + self._offset - self._fed_bytes
         if not self.body_at:
             body_at = self._header(data, at)
             if body_at:
@@ -102,11 +102,11 @@ class Scanner:
         if self.body_at:
             at = self._skip(data, at, self._bytes_max - base)
             if not self._open:
-                if self._seen:
-                    self._seen = self._offset = 0
+                if self._fed_bytes:
+                    self._fed_bytes = self._offset = 0
                     self._rest = b""
-                return at - kept + start if kept else at
-        self._seen += came
+                return at - rest_bytes + start if rest_bytes else at
+        self._fed_bytes += new_bytes
         self._offset = base + at
         self._rest = data[at:]
         if self._offset > self._bytes_max:
@@ -182,11 +182,12 @@ class Scanner:
                     items.code, items.next_code = items.next_code, items.code
             self._grant_steps(size + self._bytes_max - end_max)
 
-    def _grant_steps(self, came: int) -> None:
+    def _grant_steps(self, fed_bytes: int) -> None:
         """Grants the steps for the bytes that have come; refuses the message if they are used."""
-        allowed = self._steps_max + came // BYTES_A_STEP
+        allowed = self._steps_max + fed_bytes // BYTES_A_STEP
         if allowed <= self._granted:
-            raise ThriftError(f"more than {allowed} values in the first {came} bytes of a message")
+            where = f"the first {fed_bytes} bytes of a message"
+            raise ThriftError(f"more than {allowed} values in {where}")
         self._steps = repeat(None, allowed - self._granted)
         self._granted = allowed
 
