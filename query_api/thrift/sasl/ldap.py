@@ -40,7 +40,7 @@ class _Result(IntEnum):
     INVALID_CREDENTIALS = 49
 
 
-_WRONG: Final = frozenset(_Result) - {_Result.SUCCESS}
+_RESULTS: Final = frozenset(_Result)
 
 
 class Directories:
@@ -56,10 +56,22 @@ class Directories:
         self._turn = asyncio.Semaphore(BINDS_MAX)
 
     async def check(self, user: str, password: str) -> str:
-        """The user's name in lower case: to a directory, all other spellings are the same. Raises
+        """The user's name in lower case, since directories unite it with other spellings. Raises
         RefusedLoginError if this isn't the user's password, or if no directory says.
         """
-        user = unicodedata.normalize("NFKC", user.casefold())
+        # Directories unite `straße` with `strasse` (RFC 4518), or, as OpenLDAP, they don't. So the
+        # first is known by its own name only where the password isn't that of the second.
+        names = dict.fromkeys(
+            unicodedata.normalize("NFKC", name) for name in (user.casefold(), user.lower())
+        )
+        for name in names:
+            result = await self._result(name, password)
+            if result is _Result.SUCCESS:
+                return name
+        raise RefusedLoginError(WRONG, f"user {user!r}: {result.name}")
+
+    async def _result(self, user: str, password: str) -> _Result:
+        """What the first directory says that answers. Raises RefusedLoginError if none does."""
         request = _bind_request(self._user_dn.replace("{user}", _escaped(user)), password)
         for address in self._addresses:
             try:
@@ -69,10 +81,8 @@ class Directories:
                 why = str(error) or "no answer in time"
                 log.warning("a directory doesn't answer", host=address[0], port=address[1], why=why)
                 continue
-            if code == _Result.SUCCESS:
-                return user
-            if code in _WRONG:
-                raise RefusedLoginError(WRONG, f"user {user!r}: {_Result(code).name}")
+            if code in _RESULTS:
+                return _Result(code)
             log.warning("a directory can't check a password", host=address[0], code=code)
         raise RefusedLoginError(
             "no directory can check the password now: try again later",

@@ -17,6 +17,7 @@ from query_api.partners import Partners, SecretFile
 from query_api.thrift.metastore.client_identity import SET_UGI
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.protocol.frames import Frames
+from query_api.thrift.sasl.ldap import Directories
 from query_api.thrift.sasl.negotiation import Status, frame
 from query_api.thrift.sasl.plain import CHARS_MAX, Plain
 from query_api.thrift.sasl.unauthenticated import NEEDS_SASL_LOGIN
@@ -44,7 +45,7 @@ from tests.support.processes import open_folder
 from tests.support.worker_log import WorkerLog
 
 pytestmark = pytest.mark.logins
-PASSWORDS: Final = {"ann": "wonder#land of tides", "bob": "böb's own"}
+PASSWORDS: Final = {"ann": "wonder#land of tides", "bob": "böb's own", "straße": "a long road"}
 WRONG: Final = "not her secret"
 
 
@@ -97,17 +98,32 @@ async def test_who_shows_the_right_password_is_served(place: Place) -> None:
             assert await get(client) == result("c")
             assert await get(client) == result("c")
             assert here.methods.calls[-1].client.user == user
-        assert 'metatide_thrift_logins_total{mechanism="PLAIN"} 2.0' in here.metrics()
+        assert 'metatide_thrift_logins_total{mechanism="PLAIN"} 3.0' in here.metrics()
         assert here.server._budget.bytes == 0
 
 
-@pytest.mark.parametrize("user", ["ANN", "Ann"])
-async def test_a_name_is_that_of_one_user_whatever_its_case(place: Place, user: str) -> None:
+@pytest.mark.parametrize(
+    ("spelled", "user"), [("ANN", "ann"), ("Ann", "ann"), ("Straße", "straße")]
+)
+async def test_a_name_is_that_of_one_user_whatever_its_case(
+    place: Place, spelled: str, user: str
+) -> None:
     async with serving(settings=place.settings(), get_table=lambda _: answer("c")) as here:
         client = await place.connect(here)
-        assert await log_in(client, user, PASSWORDS["ann"]) == (Status.COMPLETE, b"")
+        assert await log_in(client, spelled, PASSWORDS[user]) == (Status.COMPLETE, b"")
         await get(client)
-        assert here.methods.calls[-1].client.user == "ann"
+        assert here.methods.calls[-1].client.user == user
+
+
+async def test_spellings_that_a_directory_unites_are_one_user(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def let_in(*_: object) -> int:
+        return 0
+
+    monkeypatch.setattr(Directories, "_bind", let_in)
+    directories = Directories(((HOST, 636),), USER_DN, place.authority.trusted)
+    assert await directories.check("straße", "any") == "strasse"
 
 
 @pytest.mark.parametrize(
