@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
+from structlog.testing import capture_logs
 
 from hive.errors import ForbiddenError, InputError
 from metatide.config import Config, load
@@ -113,6 +114,27 @@ def test_who_decides_comes_from_the_configuration(tmp_path: Path) -> None:
     password = {"UPSTREAM_USER": "cache", "UPSTREAM_PASSWORD_FILE": "p", "UPSTREAM_TLS": "true"}
     with pytest.raises(InputError, match="metastores that check passwords run all calls as one"):
         guard_of(config(**asking, **url, **password), backend)
+
+
+BY_DIRECTORY = {
+    "THRIFT_LDAP_URL": "ldaps://ldap",
+    "THRIFT_LDAP_USER_DN": "uid={user},cn=users",
+    "THRIFT_TLS_CERTIFICATE": "worker.pem",
+    "THRIFT_TLS_KEY": "worker.key",
+}
+
+
+@pytest.mark.parametrize(("login", "warned"), [({}, []), (BY_DIRECTORY, ["ANN", "Bob"])])
+def test_lists_warn_of_capitals_that_no_login_by_a_directory_has(
+    login: dict[str, str], warned: list[str], tmp_path: Path
+) -> None:
+    lists = tmp_path / "lists"
+    lists.write_text("Bob sales\nANN sales\nann hr\n* public\n")
+    keys = {**LOGIN, "THRIFT_AUTHORIZATION": "lists", "THRIFT_AUTHORIZATION_LISTS": str(lists)}
+    backend: Any = SimpleNamespace()
+    with capture_logs() as lines:
+        guard_of(config(**keys, **login), backend)
+    assert [user for line in lines for user in line["users"]] == warned
 
 
 def test_kerberos_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
