@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -231,12 +232,14 @@ def test_readers_are_let_in_by_the_names_of_services(tmp_path: Path) -> None:
     small = CHART / "examples" / "small.yaml"
     printed = re.findall(r"https?://([\w.-]+):8080", notes(tmp_path, small, values))
     assert printed == ["tide-metatide-worker.data.svc", "tide-metatide-serve.data.svc"]
-    names = [*printed, *(f"{name}.cluster.local" for name in printed), "a.example.com"]
+    long = [f"{name}.cluster.local" for name in printed]
+    names = [*(name.partition(".")[0] for name in printed), *printed, *long, "a.example.com"]
     for effective in configurations(rendered(small, values), tmp_path).values():
         gate = Gate(names=own_names(effective.config))
-        for name in names:
+        # The second is from where the proxy of a mesh passes on what it gets.
+        for name, address in product(names, ("192.0.2.1", "127.0.0.6")):
             headers = [(b"host", f"{name}:8080".encode())]
-            scope = {"type": "http", "headers": headers, "client": ("192.0.2.1", 1)}
+            scope = {"type": "http", "headers": headers, "client": (address, 1)}
             assert gate.may_read(scope), name
 
 

@@ -9,7 +9,9 @@
 {{- range $role, $values := dict "worker" .Values.workers "serve" .Values.serve -}}
 {{- if $values.enabled -}}
 {{- $host := include "metatide.host" (dict "root" $ "role" $role) -}}
-{{- $hosts = concat $hosts (list $host (printf "%s.%s" $host $.Values.clusterDomain)) -}}
+{{- /* Its short name is needed where a pod's proxy passes requests on, as in a mesh: they look local. */ -}}
+{{- $service := printf "%s-%s" (include "metatide.fullname" $) $role -}}
+{{- $hosts = concat $hosts (list $service $host (printf "%s.%s" $host $.Values.clusterDomain)) -}}
 {{- end -}}
 {{- end -}}
 {{- with dig "reads" "hosts" "" .Values.config }}{{ $hosts = append $hosts . }}{{ end -}}
