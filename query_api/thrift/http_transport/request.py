@@ -11,6 +11,9 @@ from query_api.thrift.sasl.plain import CHARS_MAX
 ACTOR: Final = b"x-actor-username"
 """Says who a client is that needn't prove it."""
 _THRIFT: Final = b"application/x-thrift"
+"""What libraries of Thrift send."""
+_TYPES: Final = frozenset((_THRIFT, b"application/vnd.apache.thrift.binary"))
+"""The other is registered, for the one protocol that is spoken here."""
 _TRACE: Final = frozenset((b"traceparent", b"tracestate"))
 _NEEDED: Final = frozenset(
     (
@@ -75,7 +78,7 @@ class Request(msgspec.Struct):
         if int(length) > body_bytes_max:
             return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large(body_bytes_max))
         content_type = self.headers.get(b"content-type", b"").partition(b";")[0]
-        if content_type.strip().lower() != _THRIFT:
+        if content_type.strip().lower() not in _TYPES:
             # Browsers let a page send other types to any server without asking it first.
             why = f"calls of the metastore are sent as content-type: {_THRIFT.decode()}"
             return Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, why)

@@ -68,6 +68,13 @@ async def test_calls_of_a_connection_are_answered_one_after_the_other() -> None:
         assert "metatide_thrift_connections 1.0" in here.metrics()
 
 
+async def test_the_registered_type_of_the_binary_protocol_is_served() -> None:
+    async with serving_http(**METHODS) as here:
+        registered = {"content-type": "application/vnd.apache.thrift.binary; charset=binary"}
+        said = await here.ask(call("get_table", headers=registered))
+        assert (said.status, said.body) == (200, reply("get_table", result("c")))
+
+
 async def test_a_reply_in_one_piece_has_a_length_and_others_have_chunks() -> None:
     async with serving_http(**METHODS) as here:
         client = await here.connect()
@@ -243,6 +250,10 @@ async def test_without_a_metastore_a_call_gets_the_exception_that_says_so() -> N
         (post(b"\0", {"x-actor-username": "y" * 300}), 400, "can't be the name of a user"),
         (post(b"\0", {"x-actor-username": ""}), 401, "must name the user"),
         (post(b"\0", {"content-type": "text/plain"}), 415, "content-type: application/x-thrift"),
+        (
+            post(b"\0", {"content-type": "application/vnd.apache.thrift.compact"}),
+            *(415, "content-type: application/x-thrift"),
+        ),
         (post(b"\0", {"content-type": ""}), 415, "content-type: application/x-thrift"),
         (post(b"\0", {"host": "a.example"}), 403, "'a.example' isn't known as a name"),
         (post(b"\0", {"host": "a"}), 403, "list the name in reads.hosts, or have clients log in"),
