@@ -3,7 +3,7 @@
 One server process serves keep-alive clients, which a process of their own drives. The baseline is
 an ASGI handler that answers with the same number of bytes and does nothing else, on the same
 server, in the same run. Partitions are drawn from all there are: equally often, so that nearly each
-is read and judged, or by Zipf's law, where kept answers serve the frequent ones. `cpu_s` is the
+is read and judged, or by Zipf's law, where cached answers serve the frequent ones. `cpu_s` is the
 processor time of 10,000 requests, for the server and for the client. Unlike requests per second, it
 doesn't depend on what else the machine does.
 

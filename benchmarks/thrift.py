@@ -2,7 +2,7 @@
 
 Clients run closed loops, each over its own connection. Each call asks for a table and partition
 drawn from all there are: equally often, so that nearly every answer must be read and judged, or
-with `--keys zipf` by Zipf's law, where kept answers serve the frequent ones. The server holds 1,001
+with `--keys zipf` by Zipf's law, where cached answers serve the frequent ones. The server has 1,001
 external tables of 20 columns and 110,000 partitions in a RocksDB store. The prototype skips through
 a call and answers with the same number of bytes, on the same event loop. With `--metastore`, a Hive
 4.2 metastore (ObjectStore on PostgreSQL) gets such calls too; it has 50 of those tables, and the

@@ -16,7 +16,7 @@ python -m benchmarks.thrift_java
 Measures the named columns, or all of them. A column of the server takes a minute and a half, one
 of a metastore another minute to fill its database. Each call asks for a table and partition drawn
 from all there are: equally often, so that nearly every answer must be read and judged, or by Zipf's
-law with exponent 1, where kept answers serve the frequent ones. `--one-core` keeps clients and
+law with exponent 1, where cached answers serve the frequent ones. `--one-core` keeps clients and
 server on one core: on two idle ones, each waits for the other to wake up, which takes longer than a
 call.
 """
@@ -89,7 +89,7 @@ FIRST_ID: Final = 10_001
 IDS: Final = f":1:{2**63 - 1}::"
 WARM_UP_S: Final = 8.0
 """Java compiles code that runs often; until then, the clients are far slower than the servers. And
-while kept answers to random keys still grow in number, each takes new memory from the kernel.
+while cached answers to random keys still grow in number, each takes new memory from the kernel.
 """
 COPY_STEP: Final = 1_000_000
 """The distance between the ids of a row and those of its next copy."""

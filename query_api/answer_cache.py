@@ -1,4 +1,4 @@
-"""Answers that are kept for as long as nothing that they depend on changes.
+"""Answers that are cached for as long as nothing that they depend on changes.
 
 As long as no commit of the shard touches what was read, the same question has the same answer, byte
 for byte. So it suffices to check the commits. For `latest`, the database is also asked each time
@@ -75,7 +75,7 @@ A = TypeVar("A", bound=CachedAnswer)
 
 
 class AnswerCache(Generic[K, A]):
-    """Keeps answers up to a total size; the least recently used are dropped first."""
+    """Caches answers up to a total size; the least recently used are dropped first."""
 
     def __init__(
         self,
@@ -93,10 +93,10 @@ class AnswerCache(Generic[K, A]):
         self._answers: OrderedDict[K, A] = OrderedDict()
         self._bytes = 0
         self._asked_once: set[int] = set()
-        """The hashes of questions whose answers were not kept."""
+        """The hashes of questions whose answers were not cached."""
 
     def get(self, key: K) -> A | None:
-        """The kept answer, unless a commit may have changed it; doesn't ask the database."""
+        """The cached answer, unless a commit may have changed it; doesn't ask the database."""
         answer = self._answers.get(key)
         if answer is None:
             return None
@@ -116,7 +116,7 @@ class AnswerCache(Generic[K, A]):
         return min(answer.reached, self._views.reached) if is_owners else answer.reached
 
     def admits(self, key: K) -> bool:
-        """Whether an answer to this question should be kept. Once half of the room is taken, a
+        """Whether an answer to this question should be cached. Once half of the room is taken, a
         question must come twice, so that many different ones don't displace the frequent ones.
         """
         if 2 * self._bytes < self._bytes_max:
@@ -131,7 +131,7 @@ class AnswerCache(Generic[K, A]):
         return False
 
     def put(self, key: K, answer: A) -> None:
-        """Keeps an answer, unless it is too long."""
+        """Caches an answer, unless it is too long."""
         if len(answer.body) > self._body_bytes_max:
             return
         self._drop(key)

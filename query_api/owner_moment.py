@@ -1,4 +1,4 @@
-"""What an answer of another worker depends on, so that it may be kept here.
+"""What an answer of another worker depends on, so that it may be cached here.
 
 The shard's commits aren't seen here. But the log is: as long as it has the last event that the
 owner had applied, and shows no later one that touched what was read, the answer is the owner's
@@ -17,7 +17,7 @@ from query_api.positions import Position
 from query_api.shards import Moment, Views
 from query_api.targets import Target
 
-KEPT_S_MAX: Final = 5.0
+CACHED_S_MAX: Final = 5.0
 """After this long, what no event tells shows here, such as an audit's repair at the owner."""
 BYTES_MAX: Final = 4096
 
@@ -32,10 +32,10 @@ class OwnerMoment(NamedTuple):
     """The mark of the row of the last event that is reached. By it the log shows whether the
     database has lost that event since."""
     until_s: float
-    """The time until which the answer may be kept."""
+    """The time until which the answer may be cached."""
 
     def lasts(self, views: Views) -> bool:
-        """Whether the answer may still be kept."""
+        """Whether the answer may still be cached."""
         return (
             views.source.shard(self.shard) is None
             and elapsed_s() < self.until_s
@@ -83,4 +83,4 @@ def decode(data: bytes, shard: int) -> OwnerMoment | None:
         form = _decode(data)
     except msgspec.DecodeError:
         return None
-    return OwnerMoment(shard, form.targets, form.reached, form.mark, elapsed_s() + KEPT_S_MAX)
+    return OwnerMoment(shard, form.targets, form.reached, form.mark, elapsed_s() + CACHED_S_MAX)

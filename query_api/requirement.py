@@ -76,7 +76,7 @@ class Requirement(msgspec.Struct, frozen=True):
     @property
     def log_age_ms(self) -> int | None:
         """How old the log may be that confirms what another worker answered; None if that may not
-        be kept.
+        be cached.
         """
         if self.latest:
             return self.max_age_ms

@@ -42,7 +42,7 @@ _IDENTITY: Final = (b"accept-encoding", b"identity")
 _RELAYED: Final = frozenset((200, 304, 404))
 """The statuses of what a reader may get from an owner. This worker has checked the request."""
 _PROTOCOL: Final = "http"
-Keep = Callable[[str, bytes, Headers], None]
+Store = Callable[[str, bytes, Headers], None]
 """Takes what an answer depends on, as its owner says it, its body, and its grounds."""
 
 log = structlog.get_logger(__name__)
@@ -84,11 +84,11 @@ class Forwarder:
         body: bytes,
         send: Send,
         least: Position | None,
-        keep: Keep,
+        store: Store,
     ) -> bool:
         """Relays the owner's answer; returns False if there is none, or if it is older than
-        `least`. The client's own headers, such as its token, stay here. `keep` gets an answer that
-        may be kept.
+        `least`. The client's own headers, such as its token, stay here. `store` gets an answer that
+        may be cached.
         """
         path = scope.get("raw_path") or quote(scope["path"]).encode()
         query = scope["query_string"]
@@ -110,7 +110,7 @@ class Forwarder:
                     whole = b"".join([block async for block in answer.body])
                     has_begun = True
                     grounds = [pair for pair in answer.headers if pair[0] in GROUNDS]
-                    keep(moment, whole, grounds)
+                    store(moment, whole, grounds)
                     await send_body(scope, send, whole, grounds)
                     return True
                 has_begun = True
@@ -217,7 +217,7 @@ class Forwarder:
         """The answer in a response, up to its body."""
         if not proof:
             pairs = ((name.lower(), value) for name, value in response.raw_headers)
-            # What nobody has proved isn't kept for others.
+            # What nobody has proved isn't cached for others.
             accepted = PASSED_BACK - {MOMENT}
             passed_back = [pair for pair in pairs if pair[0] in accepted]
             return OwnerAnswer(response.status, passed_back, response.content.iter_any())

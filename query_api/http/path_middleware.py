@@ -18,7 +18,7 @@ class PathMiddleware:
 
 
 def distinct(raw_path: str) -> str:
-    """A path with its parts unquoted, but for slashes and percent signs: answers are kept by
+    """A path with its parts unquoted, but for slashes and percent signs: answers are cached by
     paths, so no two that mean different names may become equal. Who reads a name from it unquotes
     the rest.
     """

@@ -154,12 +154,12 @@ class Service:
         elif lines is not None:
             await send_lines(receive, send, lines.write(answer.value), headers)
         else:
-            if answer.moment is None or not _may_keep(scope, requirement):
+            if answer.moment is None or not _may_store(scope, requirement):
                 await send_body(scope, send, answer.value, headers)
                 return
             moment, reason = answer.moment, answer.reason
             max_age_ms = requirement.max_age_ms if requirement.latest else None
-            self._keep(scope, read, moment, max_age_ms, reason, answer.value, headers)
+            self._store(scope, read, moment, max_age_ms, reason, answer.value, headers)
             if is_for_partner(scope, answer.value):
                 await send_to_partner(
                     send, moment, self._history.former_names, answer.value, headers
@@ -167,7 +167,7 @@ class Service:
             else:
                 await send_body(scope, send, answer.value, headers)
 
-    def _keep(
+    def _store(
         self,
         scope: Scope,
         read: Read[Any],
@@ -177,7 +177,7 @@ class Service:
         body: bytes,
         headers: Headers,
     ) -> None:
-        """Keeps an answer; the log must confirm it each time, unless `max_age_ms` is None."""
+        """Caches an answer; the log must confirm it each time, unless `max_age_ms` is None."""
         key = scope["path"], scope["query_string"], header(scope, CONSISTENCY) or b""
         if not self.response_cache.admits(key):
             return
@@ -198,14 +198,14 @@ class Service:
         if url is None or header(scope, FORWARDED) is not None:
             return False
 
-        def keep(grounds_of_owner: str, whole: bytes, headers: Headers) -> None:
+        def store(grounds_of_owner: str, whole: bytes, headers: Headers) -> None:
             moment, age_ms = moment_of_partner(grounds_of_owner, number), requirement.log_age_ms
-            if moment is not None and age_ms is not None and _may_keep(scope, requirement):
+            if moment is not None and age_ms is not None and _may_store(scope, requirement):
                 # No others of such a consistency are cached.
-                self._keep(scope, read, moment, age_ms, Reason.FRESH, whole, headers)
+                self._store(scope, read, moment, age_ms, Reason.FRESH, whole, headers)
 
         least = requirement.min_position
-        return await self.forwarder.forward(url, scope, body, send, least, keep)
+        return await self.forwarder.forward(url, scope, body, send, least, store)
 
     async def _fail(self, began: "_Began", status: int, detail: str, headers: Headers) -> None:
         self.metrics.refused(status)
@@ -227,7 +227,7 @@ class _Began:
         await self._send(message)
 
 
-def _may_keep(scope: Scope, requirement: Requirement) -> bool:
+def _may_store(scope: Scope, requirement: Requirement) -> bool:
     """Whether the answer may be cached for equal requests. Not if a minimum position is required,
     because positions aren't checked again.
     """

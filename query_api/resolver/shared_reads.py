@@ -1,4 +1,4 @@
-"""Reads the current event for kept answers: one task for all requests that arrive together."""
+"""Reads the current event for cached answers: one task for all requests that arrive together."""
 
 from collections.abc import Callable
 

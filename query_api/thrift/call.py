@@ -119,7 +119,7 @@ class Relay(msgspec.Struct, eq=False):
     """The shard whose owner is asked first, if the reason is `Reason.NOT_OWNED`."""
     log_age_ms: int | None = None
     """How old the log may be that confirms the owner's answer; 0 if it must be read each time, None
-    if the answer may not be kept."""
+    if the answer may not be cached."""
 
 
 class Methods(Protocol):

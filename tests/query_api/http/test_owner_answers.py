@@ -86,7 +86,7 @@ def test_a_head_request_is_answered_as_a_get_is(workers_secret: Path, accept: st
     assert counted("metatide_unproved_answers_total", {"protocol": "http"}) is None
 
 
-def test_what_a_head_request_got_is_not_kept(workers_secret: Path) -> None:
+def test_what_a_head_request_got_is_not_cached(workers_secret: Path) -> None:
     database = EmptyDatabase(log())
 
     async def asking(client: httpx.AsyncClient, running: ExitStack) -> None:
@@ -98,7 +98,7 @@ def test_what_a_head_request_got_is_not_kept(workers_secret: Path) -> None:
 
 
 @pytest.mark.parametrize("query", ["", f"?{ANY}", "?consistency=within&max_age_ms=60000"])
-def test_an_answer_is_kept_in_each_form(workers_secret: Path, query: str) -> None:
+def test_an_answer_is_cached_in_each_form(workers_secret: Path, query: str) -> None:
     partitions = PARTITIONS + query
     database = EmptyDatabase(log())
 
@@ -136,7 +136,7 @@ def test_an_event_that_touches_it_drops_it(workers_secret: Path) -> None:
     ask_beside_owner(workers_secret, asking, database)
 
 
-def test_nothing_kept_outlives_an_event_that_the_database_has_lost(workers_secret: Path) -> None:
+def test_nothing_cached_outlives_an_event_that_the_database_has_lost(workers_secret: Path) -> None:
     database = EmptyDatabase(log())
 
     async def asking(client: httpx.AsyncClient, running: ExitStack) -> None:
@@ -162,7 +162,7 @@ def test_nothing_kept_outlives_an_event_that_the_database_has_lost(workers_secre
     ],
     ids=["pause", "blacklist", "whitelist", "reset"],
 )
-def test_nothing_kept_outlives_an_order_that_all_shards_obey(
+def test_nothing_cached_outlives_an_order_that_all_shards_obey(
     workers_secret: Path, order: AnyRecord, query: str
 ) -> None:
     database = EmptyDatabase(log())
@@ -204,7 +204,7 @@ def test_who_has_no_shard_sees_no_order_and_keeps_nothing(workers_secret: Path) 
         pytest.param("", {}, False, id="without a proof"),
     ],
 )
-def test_other_answers_are_not_kept(
+def test_other_answers_are_not_cached(
     workers_secret: Path, query: str, headers: dict[str, str], *, has_secret: bool
 ) -> None:
     database = EmptyDatabase(log())

@@ -36,7 +36,7 @@ def shards() -> MemoryShards:
     return MemoryShards(MemoryShard(change(1, created), change(2, put)))
 
 
-def test_a_commit_ends_what_was_kept() -> None:
+def test_a_commit_ends_what_was_cached() -> None:
     source = shards()
     shard = source.shard(0)
     assert shard is not None
@@ -55,7 +55,7 @@ def test_a_commit_ends_what_was_kept() -> None:
     ask(source, asking, database=EmptyDatabase(LatestLog(0, 3, [])))
 
 
-def test_what_is_kept_is_not_served_of_a_rewound_history_or_a_lost_shard() -> None:
+def test_what_is_cached_is_not_served_of_a_rewound_history_or_a_lost_shard() -> None:
     source, database = shards(), EmptyDatabase(LatestLog(0, 2, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
@@ -91,7 +91,7 @@ def test_headers_that_ask_for_something_else_get_it() -> None:
     ask(shards(), asking, database=Nowhere())
 
 
-def test_what_is_kept_for_one_consistency_is_not_served_for_another() -> None:
+def test_what_is_cached_for_one_consistency_is_not_served_for_another() -> None:
     path = NAMES.partition("?")[0]
     database = EmptyDatabase(LatestLog(0, 2, []))
 
@@ -168,7 +168,7 @@ def test_within_asks_nobody_while_a_read_is_recent_enough() -> None:
     ask(shards(), asking, database=database)
 
 
-def test_what_is_kept_is_for_those_who_may_read() -> None:
+def test_what_is_cached_is_for_those_who_may_read() -> None:
     tokens = Tokens({})
 
     async def asking(client: httpx.AsyncClient) -> None:
@@ -198,7 +198,7 @@ def held_bytes(cache: ResponseCache) -> int:
     ("path_chars", "query_bytes", "body_bytes"),
     [(1, 0, 2), (1, 32 * KIB, 2), (32 * KIB, 9, 2), (9, 9, 100 * KIB)],
 )
-def test_all_that_is_kept_is_counted(path_chars: int, query_bytes: int, body_bytes: int) -> None:
+def test_all_that_is_cached_is_counted(path_chars: int, query_bytes: int, body_bytes: int) -> None:
     views, chance = Views(MemoryShards(MemoryShard())), random.Random(path_chars)
     cache = ResponseCache(views, lambda _: False)
     position = [(b"metatide-position", b"0:4")]

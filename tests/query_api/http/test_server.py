@@ -233,7 +233,7 @@ def test_too_many_connections_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> 
         assert len(response(first)) == 1
 
 
-def test_latest_is_answered_from_what_is_kept() -> None:
+def test_latest_is_answered_from_what_is_cached() -> None:
     database = EmptyDatabase(LatestLog(0, 9, [(number, RowEffects()) for number in range(5, 10)]))
     with serving(warm(), database) as url, httpx.Client(base_url=url) as client:
         for _ in range(4):

@@ -227,7 +227,7 @@ async def test_an_answer_from_a_store_that_is_closed_is_no_fault_of_the_worker(
     assert [(one["log_level"], one["why"]) for one in logs] == [("warning", "the store is closed")]
 
 
-async def test_what_is_kept_is_answered_without_asking_until_it_changes() -> None:
+async def test_what_is_cached_is_answered_without_asking_until_it_changes() -> None:
     def kept(call: Call) -> CallAnswer:
         return answer("kept", moment=moment(here.server._hub.views))
 
@@ -252,7 +252,7 @@ async def test_what_is_kept_is_answered_without_asking_until_it_changes() -> Non
         assert len(here.methods.calls) == 4
 
 
-async def test_what_is_kept_and_must_be_the_latest_is_compared_with_the_log_each_time() -> None:
+async def test_what_is_cached_and_must_be_the_latest_is_compared_with_the_log_each_time() -> None:
     target = Target(TargetKind.TABLE, ORDERS)
 
     def kept(call: Call) -> CallAnswer:
@@ -271,7 +271,7 @@ async def test_what_is_kept_and_must_be_the_latest_is_compared_with_the_log_each
             assert len(here.methods.calls) == calls
 
 
-async def test_what_is_kept_may_be_compared_with_a_log_that_is_recent_enough() -> None:
+async def test_what_is_cached_may_be_compared_with_a_log_that_is_recent_enough() -> None:
     target = Target(TargetKind.TABLE, ORDERS)
 
     def kept(call: Call) -> CallAnswer:
@@ -343,7 +343,7 @@ async def test_own_writes_of_an_unknown_epoch_leave_reads_to_the_metastore() -> 
         assert await body(client, "get_table") == result("c:get_table")
 
 
-async def test_kept_answers_from_before_an_own_write_are_not_given() -> None:
+async def test_cached_answers_from_before_an_own_write_are_not_given() -> None:
     def kept(call: Call) -> CallAnswer:
         return answer("kept", event=4, moment=moment(here.server._hub.views))
 

@@ -122,19 +122,19 @@ async def test_who_takes_any_state_does_not_wait_for_the_database(
         assert len(owner.methods.calls) == 4
 
 
-async def test_what_needs_a_list_is_not_kept(workers_secret: Path) -> None:
+async def test_what_needs_a_list_is_not_cached(workers_secret: Path) -> None:
     async with two(workers_secret, None) as (here, owner):
         await ask(here, 3)
         assert len(owner.methods.calls) == 3
 
 
-async def test_what_nobody_proved_is_not_kept() -> None:
+async def test_what_nobody_proved_is_not_cached() -> None:
     async with two(None, 0) as (here, owner):
         await ask(here, 3)
         assert len(owner.methods.calls) == 3
 
 
-async def test_what_late_events_may_call_otherwise_is_not_kept(workers_secret: Path) -> None:
+async def test_what_late_events_may_call_otherwise_is_not_cached(workers_secret: Path) -> None:
     async with two(workers_secret, 0) as (here, owner):
         owner.database.history.former_names.note(ORDERS, (OTHER,), 0)
         await ask(here, 3)

@@ -99,9 +99,9 @@ class LateDatabase:
         return self.log
 
 
-@pytest.mark.parametrize("is_kept", [True, False])
-async def test_a_kept_answer_that_waits_for_the_database_is_given_or_made_anew(
-    is_kept: bool,
+@pytest.mark.parametrize("is_cached", [True, False])
+async def test_a_cached_answer_that_waits_for_the_database_is_given_or_made_again(
+    is_cached: bool,
 ) -> None:
     target = Target(TargetKind.TABLE, ORDERS)
 
@@ -118,13 +118,13 @@ async def test_a_kept_answer_that_waits_for_the_database_is_given_or_made_anew(
         await until(lambda: database.asked_count > 0)
         ends = asyncio.create_task(here.server.close())
         await asyncio.sleep(0)
-        if not is_kept:
+        if not is_cached:
             database.log = None
         database.may.set()
         reply = await waiting
         assert reply is not None
         assert reply.body == result("kept")
-        assert len(here.methods.calls) == (1 if is_kept else 2)
+        assert len(here.methods.calls) == (1 if is_cached else 2)
         await ends
 
 
