@@ -147,7 +147,7 @@ class Views:
 
     def _orders(self, number: int) -> ShardHead | None:
         """The head of a shard, whose last event may be an earlier one: a new snapshot after each
-        commit would cost more than the rest of a kept answer. None if the shard isn't here."""
+        commit would cost more than the rest of a cached answer. None if the shard isn't here."""
         shard, latest = self.source.shard(number), self._readers.get(number)
         if shard is None:
             return None
