@@ -11,7 +11,7 @@ from metatide.config.upstream import Upstream
 from metatide.health import Thresholds
 from metatide.health.thresholds import thresholds
 from metatide.stack.metastore import own_classes
-from metatide.stack.running import completed, runs_metastore, workers_secret
+from metatide.stack.running import completed, runs_metastore
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def find_target(config: Config) -> Target:
         relays_reads=config.thrift.relay_reads,
         asks_metastore=config.thrift.authorization == "metastore",
         needs_workers_secret=needs_workers_secret(config),
-        workers_secret=workers_secret(config),
+        workers_secret=whole.worker.secret_file,
         thrift=config.thrift,
         hive_classpath=classpath,
         hive_java=java,

@@ -19,12 +19,15 @@ from metatide.stack.state import StackState, StateFile
 
 
 def completed(config: Config) -> Config:
-    """The configuration, with the services of a running stack where it names none."""
+    """The configuration, with services and the workers' secret of a running stack where it names
+    none.
+    """
     return msgspec.structs.replace(
         config,
         kafka=kafka_of(config),
         database=database_of(config),
         upstream=upstream_of(config),
+        worker=msgspec.structs.replace(config.worker, secret_file=workers_secret(config)),
     )
 
 

@@ -45,6 +45,7 @@ def test_the_secret_of_a_stack_is_for_its_own_workers_while_it_runs(tmp_path: Pa
     assert workers_secret(configuration(tmp_path)) is None
     write_running_stack(tmp_path)
     assert workers_secret(configuration(tmp_path)) == own
+    assert completed(configuration(tmp_path)).worker.secret_file == own
     assert workers_secret(configuration(tmp_path, KAFKA_BOOTSTRAP_SERVERS="other:9092")) is None
     named = configuration(tmp_path, WORKER_SECRET_FILE="/run/secrets/workers")
     assert workers_secret(named) == Path("/run/secrets/workers")
