@@ -3,6 +3,8 @@
 import os
 import re
 import subprocess
+import sys
+import sysconfig
 import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
@@ -191,6 +193,25 @@ def test_the_dockerfile_copies_what_the_context_holds() -> None:
     whole = {name for name in copied if not {str(path) for path in Path(name).parents} & copied}
     assert whole == {line[1:] for line in allowed if line.startswith("!")}
     assert all((ROOT / name).exists() for name in copied)
+
+
+def test_what_fetches_jars_in_the_image_has_all_that_it_imports(tmp_path: Path) -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    [stage] = re.findall(r"^FROM java AS jars\n(.*?)^FROM ", dockerfile, re.M | re.S)
+    for sources, target in re.findall(r"^COPY (?!--)(.*) (\S+)$", stage, re.M):
+        for source in sources.split():
+            name = "" if (ROOT / source).is_dir() else Path(source).name
+            copied = tmp_path / target / name
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            copied.symlink_to(ROOT / source)
+    # Without the module `site`, nothing leads to this checkout.
+    program = [sys.executable, "-S", "-c", "import metatide.stack.jars"]
+    path = os.pathsep.join((str(tmp_path), sysconfig.get_path("purelib")))
+    environ = {"PYTHONPATH": path}
+    done = subprocess.run(
+        program, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_image_says_the_release_that_it_is_of() -> None:
