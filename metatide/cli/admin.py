@@ -2,10 +2,10 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import httpx
@@ -16,6 +16,7 @@ from connectors.feed.single_records import record_at
 from hive.errors import InputError, MachineError, UnprovedError
 from hive.names import TableName, parse_table_name
 from metatide.cli.groups import Group
+from metatide.cli.proved_workers import ProvedWorkers
 from metatide.config import Config, Effective, configured
 from metatide.members import json_of, none_of, require_tables, worker_client, worker_urls
 from metatide.process.consoles import PlainConsole
@@ -27,7 +28,6 @@ TIMEOUT_S = 30.0
 HEARD_S_MAX = 30.0
 LOOK_S = 0.1
 _HEARD = ("paused", "whitelist", "blacklist")
-_T = TypeVar("_T")
 
 
 def _without_patterns(
@@ -55,18 +55,28 @@ class Workers:
         client = worker_client(config, TIMEOUT_S)
         # The command closes it when it ends.
         self._client = click.get_current_context().with_resource(client)
-        self._urls = worker_urls(config, topic, config.worker_group)
+        self._workers = ProvedWorkers(worker_urls(config, topic, config.worker_group))
         self._count = topic.shards
 
     def order(self, what: str, **body: Any) -> None:
         """Sends an order to any worker, which passes it on to a connector."""
-        self._first(lambda url: json_of(self._asked("POST", f"{url}{PATH}/{what}", json=body)))
+        self._workers.first(
+            lambda url: json_of(self._asked("POST", f"{url}{PATH}/{what}", json=body))
+        )
 
     def order_above(self, what: str, version: str, **body: Any) -> int:
         """Orders something for the whole cache, above the greatest version or epoch that any shard
         shows, which is returned: the worker that takes the order knows only those of its own
-        shards."""
-        above = max((int(shard[version]) for shard in self.shards()), default=0)
+        shards. Raises MachineError if a member was left out and may hold shards that show a greater
+        one, because these would ignore the order."""
+        shards = self.shards()
+        hidden = _deaf(shards, self._count, lambda _: True)
+        if hidden and self._workers.left_out:
+            raise MachineError(
+                f"nobody shows what orders some shards have obeyed (missing: {_list(hidden)}), so "
+                f"nothing was ordered.{self._doubt()}"
+            )
+        above = max((int(shard[version]) for shard in shards), default=0)
         self.order(what, above=above, **body)
         return above
 
@@ -93,7 +103,7 @@ class Workers:
             except httpx.HTTPError as error:
                 raise MachineError(f"{url} doesn't answer: {error}") from error
 
-        self._first(require)
+        self._workers.first(require)
         self.order(what, tables=tables)
         then.show(tables)
 
@@ -105,7 +115,9 @@ class Workers:
         # Write ids are never cached, so asking for them has no table loaded.
         body = {"names": [*map(str, names)]}
         try:
-            answer = self._first(lambda url: self._client.post(f"{url}/v1/write-ids", json=body))
+            answer = self._workers.first(
+                lambda url: self._client.post(f"{url}/v1/write-ids", json=body)
+            )
         except (httpx.HTTPError, UnprovedError):
             # The order has been given; this would only have been said beside it.
             return []
@@ -122,7 +134,7 @@ class Workers:
         """The orders that each shard has applied, in the order of the shards."""
         states = [
             shard
-            for answer in self._each(lambda url: self._asked("GET", f"{url}{PATH}"))
+            for answer in self._workers.each(lambda url: self._asked("GET", f"{url}{PATH}"))
             for shard in orjson.loads(json_of(answer))
         ]
         return sorted(states, key=lambda shard: int(shard["shard"]))
@@ -140,13 +152,13 @@ class Workers:
                 raise MachineError(
                     f"shard {number} hasn't passed offset {offset} within {HEARD_S_MAX:g} s: is a "
                     "connector running (metatide connect), and has the shard a worker (metatide "
-                    "status)?"
+                    f"status)?{self._doubt()}"
                 )
             time.sleep(LOOK_S)
 
     def _statuses(self) -> Iterator[dict[str, Any]]:
         """The status of each shard that a worker holds."""
-        for answer in self._each(lambda url: self._asked("GET", f"{url}/v1/status")):
+        for answer in self._workers.each(lambda url: self._asked("GET", f"{url}/v1/status")):
             yield from orjson.loads(json_of(answer))["shards"]
 
     def until_heard(self, heard: Callable[[dict[str, Any]], bool]) -> None:
@@ -156,30 +168,17 @@ class Workers:
             if time.monotonic() > deadline:
                 raise MachineError(
                     f"not all of the {self._count} shards have heard of it within "
-                    f"{HEARD_S_MAX:g} s (missing: {', '.join(map(str, deaf))}): is a connector "
-                    "running (metatide connect), and do the workers follow (metatide status)?"
+                    f"{HEARD_S_MAX:g} s (missing: {_list(deaf)}): is a connector running "
+                    "(metatide connect), and do the workers follow (metatide status)?"
+                    f"{self._doubt()}"
                 )
             time.sleep(LOOK_S)
         click.echo(f"all {self._count} shards obey", err=True)
 
-    def _first(self, ask: Callable[[str], _T]) -> _T:
-        """What the first worker answers that proves its answer."""
-        return next(self._each(ask))
-
-    def _each(self, ask: Callable[[str], _T]) -> Iterator[_T]:
-        """What the workers answer, one after the other. One that doesn't prove its answer is named
-        and asked no more; the last one that is left raises UnprovedError.
-        """
-        for url in [*self._urls]:
-            try:
-                answer = ask(url)
-            except UnprovedError as error:
-                if self._urls == [url]:
-                    raise
-                self._urls.remove(url)
-                click.echo(f"left out: {error}", err=True)
-            else:
-                yield answer
+    def _doubt(self) -> str:
+        """Who may hold shards that are missing."""
+        left_out = self._workers.left_out
+        return f" Left out above, {_list(left_out)} may hold what is missing" if left_out else ""
 
     def _asked(self, method: str, url: str, **more: Any) -> httpx.Response:
         try:
@@ -365,6 +364,10 @@ def _deaf(
     """The shards of a topic that haven't heard of an order, or that nobody can read."""
     obeying = {shard["shard"] for shard in states if heard(shard)}
     return [number for number in range(count) if number not in obeying]
+
+
+def _list(what: Iterable[object]) -> str:
+    return ", ".join(map(str, what))
 
 
 def _alike(shards: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

@@ -1,5 +1,6 @@
 """What operators see of orders; with a stack, see `tests.metatide.worker.test_shards`."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,10 +14,11 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hive.errors import InputError, UnprovedError
+from hive.errors import InputError, MachineError, UnprovedError
 from hive.write_ids.lists import write_id_list
 from metatide.cli import admin, root
 from metatide.cli.admin import Outcome, Workers, _alike, _deaf
+from metatide.cli.proved_workers import ProvedWorkers
 from query_api.database.reads import GetWriteIds, Snapshots, TableSnapshot
 from query_api.database_answer import DatabaseAnswer
 from query_api.reads import GetTables, Read
@@ -60,6 +62,7 @@ class Watched(Workers):
     """Workers that show the next state at each look and take no order."""
 
     def __init__(self, states: list[dict[str, Any]]) -> None:
+        self._workers = ProvedWorkers([])
         self._states = states
         self._count = 1
 
@@ -74,7 +77,7 @@ class WorkersAt(Workers):
 
     def __init__(self, url: str, orders: list[tuple[str, tuple[str, ...]]]) -> None:
         self._client = click.get_current_context().with_resource(httpx.Client(trust_env=False))
-        self._urls = [url]
+        self._workers = ProvedWorkers([url])
         self._orders = orders
 
     def order(self, what: str, **body: Any) -> None:
@@ -133,17 +136,25 @@ def test_what_does_not_exist_is_dropped_from_the_cache_alone() -> None:
     )
 
 
-def test_orders_pass_by_a_member_of_the_group_that_proves_nothing(
+@pytest.fixture
+def run(
     tmp_path: Path, workers_secret: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+) -> Callable[..., Result]:
+    """Runs a command of an operator for members of the group, and a topic of so many shards."""
     monkeypatch.setenv("METATIDE_WORKER_SECRET_FILE", str(workers_secret))
-    monkeypatch.setattr(admin, "find_topic", lambda _: SimpleNamespace(shards=1))
 
-    def run(urls: list[str], *arguments: str) -> Result:
-        monkeypatch.setattr(admin, "worker_urls", lambda *_: [*urls])
+    def run(urls: list[str], *arguments: str, shards: int = 1) -> Result:
+        monkeypatch.setattr(admin, "find_topic", lambda _: SimpleNamespace(shards=shards))
+        monkeypatch.setattr(admin, "worker_urls", lambda *_: urls)
         command = ["admin", *arguments, "--data-dir", str(tmp_path)]
         return CliRunner().invoke(root, command)
 
+    return run
+
+
+def test_orders_pass_by_a_member_of_the_group_that_proves_nothing(
+    run: Callable[..., Result], workers_secret: Path
+) -> None:
     with (
         worker(None, host="127.0.0.1") as (stranger, swallowed),
         worker(workers_secret) as (url, connectors),
@@ -157,6 +168,28 @@ def test_orders_pass_by_a_member_of_the_group_that_proves_nothing(
         assert done.stderr.startswith(f"left out: {stranger.removeprefix('http://')} doesn't prove")
         assert done.stderr.count("left out") == 1
     assert isinstance(refused.exception, UnprovedError)
+
+
+@pytest.mark.parametrize("what", ["pause", "reset"])
+def test_nothing_is_ordered_that_shards_of_a_member_that_is_left_out_may_ignore(
+    run: Callable[..., Result], workers_secret: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin, "HEARD_S_MAX", 0)
+    with (
+        worker(None, host="127.0.0.1") as (stranger, _),
+        worker(workers_secret) as (url, connectors),
+    ):
+        done = run([stranger, url], what, shards=2)
+        assert connectors.orders == []
+        assert "(missing: 1), so nothing was ordered" in str(done.exception)
+        # The shard is shown, but nobody obeys here.
+        unheard = run([stranger, url], what)
+        assert len(connectors.orders) == 1
+        assert "(missing: 0): is a connector running" in str(unheard.exception)
+    blamed = f" Left out above, {stranger.removeprefix('http://')} may hold what is missing"
+    for exception in (done.exception, unheard.exception):
+        assert isinstance(exception, MachineError)
+        assert str(exception).endswith(blamed)
 
 
 def test_several_tables_are_they(capsys: pytest.CaptureFixture[str]) -> None:
