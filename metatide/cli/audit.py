@@ -14,6 +14,7 @@ from rich.progress import Progress
 
 from hive.errors import InputError, MachineError
 from hive.names import parse_table_name
+from metatide.cli.proved_workers import ProvedWorkers
 from metatide.config import Effective, configured
 from metatide.members import json_of, require_tables, worker_client, worker_urls
 from metatide.process.consoles import PlainConsole
@@ -60,16 +61,17 @@ def command(
     config = effective.config
     seed = secrets.randbits(32) if seed is None else seed
     urls = worker_urls(config, events_topic(config), group or config.worker_group)
+    workers = ProvedWorkers(urls)
     with worker_client(config, TIMEOUT_S) as client:
         try:
             if tables:
                 names = map(parse_table_name, tables)
                 scopes, of = [Scope(ScopeKind.TABLE, name) for name in names], len(tables)
             else:
-                scopes, of = _drawn(client, urls, sample, seed)
-            results = list(_shown(_audited(client, urls, scopes), len(scopes)))
+                scopes, of = _drawn(client, workers, sample, seed)
+            results = list(_shown(_audited(client, workers, scopes), len(scopes)))
             if tables:
-                _require(client, urls[0], results)
+                _require(client, workers, results)
         except httpx.HTTPError as error:
             raise MachineError(f"a worker doesn't answer: {error}") from error
     together, console = totals(results), PlainConsole()
@@ -81,13 +83,13 @@ def command(
 
 
 def _drawn(
-    client: httpx.Client, urls: Sequence[str], sample: int | None, seed: int
+    client: httpx.Client, workers: ProvedWorkers, sample: int | None, seed: int
 ) -> tuple[list[Scope], int]:
     """A sample drawn over all workers, and the number of scopes it was drawn from."""
     parameters = {"seed": seed} if sample is None else {"seed": seed, "sample": sample}
     answers = [
-        msgspec.json.decode(json_of(client.get(f"{url}{PATH}", params=parameters)), type=Drawn)
-        for url in urls
+        msgspec.json.decode(json_of(answer), type=Drawn)
+        for answer in workers.each(lambda url: client.get(f"{url}{PATH}", params=parameters))
     ]
     scopes = list(dict.fromkeys(scope for answer in answers for scope in answer.scopes))
     of = len(scopes) if sample is None else max(sum(answer.of for answer in answers), len(scopes))
@@ -95,35 +97,42 @@ def _drawn(
 
 
 def _audited(
-    client: httpx.Client, urls: Sequence[str], scopes: Sequence[Scope]
+    client: httpx.Client, workers: ProvedWorkers, scopes: Sequence[Scope]
+) -> Iterator[Audited]:
+    """Audits the scopes."""
+    for start in range(0, len(scopes), AT_ONCE):
+        yield from _audited_at_once(client, workers, scopes[start : start + AT_ONCE])
+
+
+def _audited_at_once(
+    client: httpx.Client, workers: ProvedWorkers, scopes: Sequence[Scope]
 ) -> Iterator[Audited]:
     """Audits the scopes. Each worker is asked for those that no previous worker owns."""
-    for start in range(0, len(scopes), AT_ONCE):
-        waiting = list(scopes[start : start + AT_ONCE])
-        for number, url in enumerate(urls, 1):
-            body = msgspec.json.encode({"scopes": waiting})
-            answer = client.post(
-                f"{url}{PATH}", content=body, headers={"content-type": "application/json"}
-            )
-            audited = msgspec.json.decode(json_of(answer), type=list[Audited])
-            elsewhere = (
-                []
-                if number == len(urls)
-                else [result for result in audited if _is_elsewhere(result)]
-            )
-            yield from (result for result in audited if result not in elsewhere)
-            waiting = [result.scope for result in elsewhere]
-            if not waiting:
-                break
+    waiting = scopes
+    elsewhere: list[Audited] = []
+
+    def ask(url: str) -> httpx.Response:
+        body = msgspec.json.encode({"scopes": waiting})
+        headers = {"content-type": "application/json"}
+        return client.post(f"{url}{PATH}", content=body, headers=headers)
+
+    for answer in workers.each(ask):
+        audited = msgspec.json.decode(json_of(answer), type=list[Audited])
+        elsewhere = [result for result in audited if _is_elsewhere(result)]
+        yield from (result for result in audited if result not in elsewhere)
+        waiting = [result.scope for result in elsewhere]
+        if not waiting:
+            break
+    yield from elsewhere
 
 
-def _require(client: httpx.Client, url: str, results: Sequence[Audited]) -> None:
+def _require(client: httpx.Client, workers: ProvedWorkers, results: Sequence[Audited]) -> None:
     """Raises InputError if a table exists neither in the cache nor in the metastore. One that only
     the cache has is a difference.
     """
     names = [result.scope.name for result in results if not result.differences]
     if names:
-        require_tables(client, url, names)
+        workers.first(lambda url: require_tables(client, url, names))
 
 
 def _is_elsewhere(result: Audited) -> bool:

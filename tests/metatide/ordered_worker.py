@@ -1,11 +1,12 @@
 """A worker that takes orders, from operators who have the workers' secret among others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
 
 from query_api.http.access import OPEN, Tokens
 from query_api.http.admin import ORDERS, Administration
@@ -29,12 +30,18 @@ def worker(
     """The URL of a worker that takes orders, and where they go."""
     connectors = Connectors()
     administration = Administration(Views(MemoryShards(MemoryShard())), connectors)
+    with proving(secret, routes_of(ORDERS, administration, Gate(tokens)), host) as url:
+        yield url, connectors
+
+
+@contextmanager
+def proving(
+    secret: Path | None, routes: Sequence[BaseRoute], host: str = ADVERTISED
+) -> Iterator[str]:
+    """The URL of a worker with these routes, which proves what it answers."""
     partners = Partners(None if secret is None else SecretFile(secret))
-    app = Starlette(
-        routes=routes_of(ORDERS, administration, Gate(tokens)),
-        middleware=[Middleware(PartnerMiddleware, partners)],
-    )
+    app = Starlette(routes=routes, middleware=[Middleware(PartnerMiddleware, partners)])
     with serving_app(app) as url:
         url = url.replace("127.0.0.1", host)
         partners.address = url.removeprefix("http://")
-        yield url, connectors
+        yield url
