@@ -256,6 +256,10 @@ class UnprovedError(MachineError):
     """The answer of another worker doesn't prove that it has the workers' secret."""
 
 
+class CutOffError(UnprovedError):
+    """The answer of another worker ended before all of it was proved."""
+
+
 class JavaError(MachineError):
     """The Java process beside a worker isn't running, or doesn't answer in time."""
 

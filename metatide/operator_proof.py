@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 
-from hive.errors import InputError, UnprovedError
+from hive.errors import CutOffError, InputError, UnprovedError
 from metatide.advertised import joined
 from query_api.http.proof import PROOF, PROVED, ProvedReader, nonce_of, proof_header
 from query_api.partners import Partners, SecretFile
@@ -57,7 +57,8 @@ class OperatorProof(httpx.Auth):
 class ProvedTransport(httpx.BaseTransport):
     """Takes answers out of the frames that prove them. Raises UnprovedError for what proves nothing
     where the question proved the secret: the addresses come from the consumer group, and whoever
-    may join it may answer.
+    may join it may answer. A worker that fails or ends meanwhile proves nothing either, but may
+    have done what it was asked: that is no answer (httpx.RemoteProtocolError).
     """
 
     def __init__(self, transport: httpx.BaseTransport, proof: OperatorProof) -> None:
@@ -72,8 +73,13 @@ class ProvedTransport(httpx.BaseTransport):
         nonce = nonce_of([(PROOF, sent.encode())])
         try:
             if response.headers.get("content-type") != _PROVED:
-                raise UnprovedError(f"an answer of status {response.status_code} proves nothing")
+                proves_nothing = f"an answer of status {response.status_code} proves nothing"
+                if response.is_server_error:
+                    raise httpx.RemoteProtocolError(proves_nothing, request=request)
+                raise UnprovedError(proves_nothing)
             return asyncio.run(_unframed(self._proof.partners, nonce, response.read()))
+        except CutOffError as error:
+            raise httpx.RemoteProtocolError(str(error), request=request) from error
         except UnprovedError as error:
             raise UnprovedError(
                 f"{worker_address(request.url)} doesn't prove that it is a worker: {error}. If it "

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hive.errors import ForbiddenError, UnprovedError
+from hive.errors import CutOffError, ForbiddenError, UnprovedError
 from query_api.http.gate import OPERATOR, PARTNER
 from query_api.http.messages import Headers, header, send_problem
 from query_api.partners import Partners, Question
@@ -196,7 +196,9 @@ class _Frames:
 
 
 class ProvedReader:
-    """Reads the frames of an answer; raises UnprovedError for the first that proves nothing."""
+    """Reads the frames of an answer; raises UnprovedError for the first that proves nothing,
+    CutOffError if there are no more before the last.
+    """
 
     def __init__(self, partners: Partners, nonce: bytes, blocks: AsyncIterator[bytes]) -> None:
         self._frames = _Frames(partners, nonce)
@@ -232,7 +234,7 @@ class ProvedReader:
         while len(self._data) < count:
             block = await anext(self._blocks, None)
             if block is None:
-                raise UnprovedError("an answer was cut off")
+                raise CutOffError("an answer was cut off")
             self._data += block
         taken = bytes(self._data[:count])
         del self._data[:count]

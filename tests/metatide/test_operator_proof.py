@@ -99,18 +99,37 @@ def test_who_proves_nothing_is_not_believed(tmp_path: Path, workers_secret: Path
             client.post(url + PAUSE, json={})
 
 
-def test_an_answer_that_was_changed_is_none(workers_secret: Path) -> None:
-    def made_up(request: httpx.Request) -> httpx.Response:
-        assert PROOF.decode() in request.headers
-        return httpx.Response(200, headers={"content-type": PROVED.decode()}, content=b"x" * 99)
+def answered(secret: Path, response: httpx.Response) -> httpx.Response:
+    """What is made of a response to a question that proves the secret."""
 
-    proof = OperatorProof(workers_secret)
-    transport = ProvedTransport(httpx.MockTransport(made_up), proof)
-    with (
-        httpx.Client(transport=transport, auth=proof) as client,
-        pytest.raises(UnprovedError, match="of an answer"),
-    ):
-        client.get("http://worker:1/")
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert PROOF.decode() in request.headers
+        return response
+
+    proof = OperatorProof(secret)
+    transport = ProvedTransport(httpx.MockTransport(answer), proof)
+    with httpx.Client(transport=transport, auth=proof) as client:
+        return client.get("http://worker:1/")
+
+
+def framed(content: bytes) -> httpx.Response:
+    return httpx.Response(200, headers={"content-type": PROVED.decode()}, content=content)
+
+
+def test_an_answer_that_was_changed_is_none(workers_secret: Path) -> None:
+    with pytest.raises(UnprovedError, match="of an answer"):
+        answered(workers_secret, framed(b"x" * 99))
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [(httpx.Response(500), "status 500"), (framed(b""), "cut off"), (framed(b"x"), "cut off")],
+)
+def test_a_worker_that_fails_while_it_answers_is_no_stranger(
+    workers_secret: Path, response: httpx.Response, reason: str
+) -> None:
+    with pytest.raises(httpx.RemoteProtocolError, match=reason):
+        answered(workers_secret, response)
 
 
 def test_who_may_not_read_the_secret_may_ask_what_everybody_may(tmp_path: Path) -> None:
