@@ -68,7 +68,9 @@ class WorkerToken(httpx.Auth):
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         url = f"{request.url.scheme}://{worker_address(request.url)}"
         if not self._is_worker(url):
-            raise UnprovedError(
+            # Without the secret it depends on the settings here alone.
+            kind = InputError if self._secret is None else UnprovedError
+            raise kind(
                 f"{url} doesn't prove that it is a worker, so it isn't sent client.token: set "
                 "worker.secret_file to the workers' secret, here as for workers"
             )
