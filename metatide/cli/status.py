@@ -11,7 +11,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from hive.errors import MachineError, UnprovedError
+from hive.errors import MachineError
 from metatide.config import Config, Effective, configured
 from metatide.health import ConnectorHealth, Health, Level, combined, hear_once, judge
 from metatide.health.thresholds import thresholds, worst
@@ -131,14 +131,18 @@ def _ask(client: httpx.Client, name: str, address: str, content: bool) -> dict[s
         # Everybody may ask this, so nobody needs to be told a token.
         answer = client.get(url, auth=None).raise_for_status()
         msgspec.json.decode(answer.content, type=_Answer)
-        status: dict[str, Any] = answer.json()
-        for shard in status["shards"] if content else ():
-            answer = client.get(f"{url}/shards/{shard['shard']}", timeout=600)
-            shard["content"] = orjson.loads(json_of(answer))
-    except (httpx.HTTPError, UnprovedError) as error:
+    except httpx.HTTPError as error:
         return {**unreachable, "unreachable": str(error)}
     except msgspec.DecodeError as error:
         return {**unreachable, "unreachable": f"it answers something else: {error}"}
+    status: dict[str, Any] = answer.json()
+    if content:
+        try:
+            for shard in status["shards"]:
+                answer = client.get(f"{url}/shards/{shard['shard']}", timeout=600)
+                shard["content"] = orjson.loads(json_of(answer))
+        except (httpx.HTTPError, MachineError) as error:
+            status["content_unknown"] = str(error)
     return status
 
 
@@ -169,6 +173,8 @@ def _show(console: Console, worker: dict[str, Any]) -> None:
     for shard in worker["shards"]:
         if shard.get("content"):
             _show_content(console, shard["content"])
+    if "content_unknown" in worker:
+        console.print(f"its content is unknown: {worker['content_unknown']}", style="yellow")
 
 
 def _show_content(console: Console, content: dict[str, Any]) -> None:
