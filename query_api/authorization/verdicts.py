@@ -14,7 +14,6 @@ from query_api.elapsed import elapsed_s
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.resolver.shared_reads import LatestReads
-from query_api.shards import Views
 from query_api.shared_attempt import SharedAttempt
 
 REMEMBERED_MAX: Final = 100_000
@@ -24,29 +23,28 @@ ASKED_MAX: Final = 16
 
 class _Verdict(msgspec.Struct, eq=False):
     attempt: SharedAttempt[bool]
-    is_allowed: bool = False
-    reached: Position = Position(0, 0)
+    reached: Position
     """The event up to which none has touched the object since the metastore was asked."""
+    is_allowed: bool = False
     until_s: float = 0.0
 
 
 class MetastoreVerdicts:
     """An authorizer. It asks by one read for each user and table or database. What the metastore
     says holds for a limited time, and until an event touches the object: neither does it count for
-    an answer that is older than such an event. Lists are the metastore's, because it may leave out
-    some of them.
+    an answer that is older than such an event, or of another epoch. Lists are the metastore's,
+    because it may leave out some of them.
     """
 
-    def __init__(self, latest: LatestReads, views: Views, valid_s: float) -> None:
+    def __init__(self, latest: LatestReads, valid_s: float) -> None:
         self._latest = latest
-        self._views = views
         self._valid_s = valid_s
         self._verdicts: OrderedDict[tuple[Hashable, Area], _Verdict] = OrderedDict()
 
     async def may_see(self, reader: Reader, areas: Set[Area], position: Position) -> bool:
         if any(area.is_list or not area.db for area in areas):
             return False
-        verdicts = {area: self._verdict(reader, area) for area in areas}
+        verdicts = {area: self._verdict(reader, area, position.epoch) for area in areas}
         reached = [verdict.reached for verdict in verdicts.values() if verdict.until_s]
         log = await self._log(min([*reached, position]))
         if log is None or not _is_untouched(areas, position, log):
@@ -57,15 +55,16 @@ class MetastoreVerdicts:
             return False
         for area in unsaid:
             verdict = verdicts[area]
-            if not await verdict.attempt.outcome(partial(self._renew, reader, area, verdict)):
+            renew = partial(self._renew, reader, area, verdict, position)
+            if not await verdict.attempt.outcome(renew):
                 return False
         return not unsaid or await self._still_allow(verdicts, position)
 
-    def _verdict(self, reader: Reader, area: Area) -> _Verdict:
+    def _verdict(self, reader: Reader, area: Area, epoch: int) -> _Verdict:
         key = reader.key, area
         verdict = self._verdicts.get(key)
-        if verdict is None:
-            verdict = self._verdicts[key] = _Verdict(SharedAttempt())
+        if verdict is None or verdict.reached.epoch != epoch:
+            verdict = self._verdicts[key] = _Verdict(SharedAttempt(), Position(epoch, 0))
             if len(self._verdicts) > REMEMBERED_MAX:
                 self._verdicts.popitem(last=False)
         self._verdicts.move_to_end(key)
@@ -81,9 +80,11 @@ class MetastoreVerdicts:
             return False
         return all(verdict.is_allowed for verdict in verdicts.values())
 
-    async def _renew(self, reader: Reader, area: Area, verdict: _Verdict) -> bool:
-        before = await self._log(verdict.reached if verdict.until_s else self._views.reached)
-        if before is None:
+    async def _renew(
+        self, reader: Reader, area: Area, verdict: _Verdict, position: Position
+    ) -> bool:
+        before = await self._log(verdict.reached if verdict.until_s else position)
+        if before is None or before.epoch != position.epoch:
             return False
         if _holds(verdict, area, before):
             # Another call of the user has asked meanwhile.

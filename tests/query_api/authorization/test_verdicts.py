@@ -71,7 +71,7 @@ async def backend(log: Log) -> AsyncIterator[Backend]:
 
 
 def verdicts_of(backend: Backend, valid_s: float = 60.0) -> MetastoreVerdicts:
-    return MetastoreVerdicts(backend.latest, backend.views, valid_s)
+    return MetastoreVerdicts(backend.latest, valid_s)
 
 
 async def test_one_read_is_made_for_each_user_and_object(backend: Backend) -> None:
@@ -120,7 +120,7 @@ async def test_it_does_not_count_for_an_answer_of_before_an_event(
     backend: Backend, log: Log, changed_before: int
 ) -> None:
     reads, ann = Reads(backend, log, changed_before), Caller()
-    own = MetastoreVerdicts(cast(LatestReads, reads), backend.views, 60.0)
+    own = MetastoreVerdicts(cast(LatestReads, reads), 60.0)
     for _ in range(2):
         assert not await own.may_see(ann, {ORDERS}, Position(0, FIRST))
     assert await own.may_see(ann, {ORDERS}, Position(0, FIRST + 1))
@@ -129,7 +129,7 @@ async def test_it_does_not_count_for_an_answer_of_before_an_event(
 
 async def test_who_waited_looks_at_the_log_once_more(backend: Backend, log: Log) -> None:
     reads, ann = Reads(backend, log, 4), Caller()
-    own = MetastoreVerdicts(cast(LatestReads, reads), backend.views, 60.0)
+    own = MetastoreVerdicts(cast(LatestReads, reads), 60.0)
     verdicts = await asyncio.gather(*(own.may_see(ann, {ORDERS}, NOW) for _ in range(2)))
     assert verdicts == [False, False]
     assert ann.areas == [ORDERS]
@@ -187,13 +187,29 @@ async def test_no_answer_is_a_no_that_is_not_remembered(backend: Backend, log: L
     assert len(ann.areas) == 2
 
 
-async def test_another_history_of_the_database_ends_it(backend: Backend, log: Log) -> None:
+async def test_another_history_of_the_database_ends_it(backend: Backend) -> None:
     own, ann = verdicts_of(backend), Caller()
-    assert await own.may_see(ann, {ORDERS}, NOW)
-    log.database.log = LatestLog(1, FIRST, [])
-    assert not await own.may_see(ann, {ORDERS}, NOW)
-    assert await own.may_see(ann, {ORDERS}, Position(1, FIRST))
-    assert len(ann.areas) == 2
+    assert await own.may_see(ann, {ORDERS, OTHER}, NOW)
+    for _ in range(2):
+        assert await own.may_see(ann, {ORDERS}, Position(1, FIRST))
+    assert len(ann.areas) == 3
+    ann.allowed = False
+    assert not await own.may_see(ann, {ORDERS, OTHER}, Position(1, FIRST))
+    assert len(ann.areas) == 4
+
+
+async def test_it_is_not_asked_for_by_a_log_of_another_history(
+    backend: Backend, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = [LatestLog(epoch, FIRST, []) for epoch in (1, 0, 0)]
+
+    async def after_now(_: Position) -> LatestLog | None:
+        return logs.pop(0)
+
+    monkeypatch.setattr(log.database, "after_now", after_now)
+    own, ann = verdicts_of(backend), Caller()
+    assert not await own.may_see(ann, {ORDERS}, Position(1, FIRST))
+    assert not ann.areas
 
 
 async def test_lists_are_never_allowed_and_nothing_is_asked_for_them(backend: Backend) -> None:

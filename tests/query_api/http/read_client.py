@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from copy import copy
 from typing import Any
 
 import httpx
@@ -31,7 +32,12 @@ class Nowhere:
         raise UnansweredError("the metastore's database does not answer", 1.0)
 
     async def after_now(self, reached: Position) -> LatestLog | None:
-        return self.log
+        if self.log is None:
+            return None
+        # A database knows no epochs: a read is of the one that is asked for.
+        log = copy(self.log)
+        log.epoch = reached.epoch
+        return log
 
 
 class EmptyDatabase(Nowhere):

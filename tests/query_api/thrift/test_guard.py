@@ -164,7 +164,7 @@ async def test_the_metastore_is_asked_by_a_read_on_the_users_connection() -> Non
     more = {"guard": Guard((), later)}
     async with serving(metastore, log=LatestLog(0, 1, []), more=more, **METHODS) as here:
         hub = here.server._hub
-        later.authorizer = MetastoreVerdicts(hub.latest, hub.views, 60.0)
+        later.authorizer = MetastoreVerdicts(hub.latest, 60.0)
         client = await here.connect()
         await user(client, "ann")
         for _ in range(2):
@@ -191,7 +191,7 @@ async def test_an_answer_of_before_an_event_is_the_metastores() -> None:
     more = {"guard": Guard((), later)}
     async with serving(metastore, log=log, more=more, **methods) as here:
         hub = here.server._hub
-        later.authorizer = MetastoreVerdicts(hub.latest, hub.views, 60.0)
+        later.authorizer = MetastoreVerdicts(hub.latest, 60.0)
         client = await here.connect()
         await user(client, "ben")
         assert await says(client, "get_3") == "m:get_3"
