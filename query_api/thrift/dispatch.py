@@ -1,6 +1,7 @@
 """Who answers each call of a client: the cache, another worker, or a metastore."""
 
 from time import perf_counter
+from typing import Final
 
 import structlog
 
@@ -25,6 +26,9 @@ from query_api.thrift.relay import ClientRelay
 from query_api.thrift.replies import CALL_HEAD, HEAD_BYTES_MIN, NAME_LENGTH_AT, Replies, key_of
 from query_api.thrift.results import whole
 from query_api.thrift.sasl.mechanism import Identity
+
+_GOODBYE: Final = "shutdown"
+"""What Hive's clients call before they close a connection, without awaiting a reply."""
 
 log = structlog.get_logger(__name__)
 
@@ -72,8 +76,12 @@ class Dispatch:
     def begin(self, message: Message) -> None:
         self._replies.call_began = perf_counter()
         hub, method = self._hub, message.method
-        if message.kind != MessageType.CALL:
-            # Metastores reply to messages of any type; nobody would await such a reply.
+        if method == _GOODBYE:
+            # A metastore only lets go of what it holds for the client, as it does when its
+            # connection is closed.
+            self._connection.close()
+        elif message.kind != MessageType.CALL:
+            # Whether a metastore replies depends on the method alone; nobody might await the reply.
             kind = MessageType(message.kind).name
             why = f"expected a call of {method}, not a message of the type {kind}"
             reply = refusal(method, message.sequence, Fault.PROTOCOL_ERROR, why)

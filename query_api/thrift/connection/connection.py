@@ -158,7 +158,7 @@ class Connection(asyncio.Protocol):
             if self._last_call is None:
                 self._go_on()
             else:
-                self._close(*self._last_call)
+                self.close(*self._last_call)
 
     def again(self, data: bytes) -> None:
         """Restarts a held call, whose cached reply can't be used."""
@@ -175,7 +175,7 @@ class Connection(asyncio.Protocol):
         if self._state is IN_CALL:
             self._last_call = kind, why
         elif self._state is not ENDING:
-            self._close(kind, why)
+            self.close(kind, why)
 
     def end(self, kind: str, why: str, *, reply: bytes = b"") -> None:
         """Closes the connection, after a last message if `reply` isn't empty."""
@@ -183,7 +183,7 @@ class Connection(asyncio.Protocol):
             return
         if reply and not self.flow.is_blocked:
             self.write(reply)
-            self._close(kind, why)
+            self.close(kind, why)
             return
         assert self._transport is not None
         self._enter(ENDING)
@@ -194,7 +194,8 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _close(self, kind: str, why: str) -> None:
+    def close(self, kind: str | None = None, why: str = "") -> None:
+        """Closes the connection; without a reason, because the client wants no more."""
         assert self._transport is not None
         self._enter(ENDING)
         self.ended, self.why = kind, why
@@ -207,7 +208,7 @@ class Connection(asyncio.Protocol):
             self._untaken.update(self._transport.get_write_buffer_size())
         if not self.flow.is_stuck(now, self._settings.message_timeout_s):
             return
-        if self.ended is None:
+        if self._state is not ENDING:
             self.end("slow", "the client took too long to send a call or to read a reply")
         elif self._transport is not None:
             self._transport.abort()

@@ -398,8 +398,8 @@ class HttpConnection(asyncio.Protocol):
         session, response = self.session, self._response
         if session is None:
             return
-        if response is not None and response.first and session.ended is not None:
-            # A last reply that says why.
+        if response is not None and (response.first or session.ended is None):
+            # A last reply that says why, or none to a client that wants no more.
             self.ended, self.why = session.ended, session.why
             response.keeps_open = False
             response.finish()

@@ -20,7 +20,7 @@ class MessageType(IntEnum):
     REPLY = 2
     EXCEPTION = 3
     ONEWAY = 4
-    """No method of a metastore is called without awaiting a reply."""
+    """A call whose client awaits no reply."""
 
 
 class Fault(IntEnum):

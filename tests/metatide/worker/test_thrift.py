@@ -169,6 +169,7 @@ def test_hives_own_client_may_speak_the_compact_protocol_and_frames(
         assert client_of_hive.values(table, None) == list("123")
         up.until(lambda: client_of_hive.read(table, None) and answers_of_the_cache(up) > before)
         client_of_hive.close()
+    assert "metatide_thrift_refused_total{" not in "".join(pages(up))
 
 
 def test_hives_expressions_are_read_once_a_process_of_java_is_up(

@@ -67,6 +67,22 @@ async def test_a_metastore_gets_no_message_that_would_have_a_reply_nobody_awaits
         assert 'refused_total{reason="protocol"} 1.0' in here.metrics()
 
 
+@pytest.mark.parametrize("kind", [b"\1", b"\4"])
+async def test_a_goodbye_closes_the_connection_and_is_not_relayed(kind: bytes) -> None:
+    goodbye = b"\x80\1\0" + kind + b"\0\0\0\x08shutdown\0\0\0\2\0"
+    async with serving(Metastore(), get_cold=missed) as here:
+        client = await here.connect()
+        with structlog.testing.capture_logs() as entries:
+            client.send(message("get_cold", b"\0") + goodbye)
+            reply = await client.reply()
+            assert reply is not None
+            assert reply.body == result("m:get_cold")
+            assert await client.reply() is None
+        assert not entries
+        assert here.metastores[0].heard == ["get_cold"]
+        assert "refused_total{" not in here.metrics()
+
+
 async def test_what_the_cache_knows_is_answered_here_and_all_else_is_relayed_as_it_is() -> None:
     async with serving(
         Metastore(), get_table=cached, get_later=cached_later, get_cold=missed

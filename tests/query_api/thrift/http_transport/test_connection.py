@@ -17,6 +17,7 @@ from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.targets import Target, TargetKind
 from query_api.thrift.call import Call, CallAnswer
+from query_api.thrift.connection.ended_connections import ENDED
 from query_api.thrift.http_transport.connection import DISCARDED_BYTES_MAX, HEAD_BYTES_MAX
 from query_api.thrift.http_transport.settings import HttpSettings
 from query_api.thrift.metastore.client_identity import SET_UGI
@@ -205,6 +206,14 @@ async def test_one_way_calls_are_refused() -> None:
         assert (said.status, said.keeps_open) == (200, False)
         assert b"not a message of the type ONEWAY" in said.body
         assert here.running.metastores[0].connections == 0
+
+
+async def test_a_goodbye_has_an_empty_reply() -> None:
+    async with serving_http(Metastore()) as here:
+        said = await here.ask(post(message("shutdown", b"\0", kind=4)))
+        assert (said.status, said.keeps_open, said.body) == (200, False, b"")
+        assert here.running.metastores[0].connections == 0
+        assert "refused_total{" not in here.running.metrics()
 
 
 async def test_a_metastore_that_hangs_up_in_a_write_is_told_by_the_status() -> None:
@@ -409,3 +418,4 @@ async def test_hives_own_client_is_answered_and_relayed(metastore: Instances) ->
             databases = await asyncio.to_thread(use, f"thrift://{HOST}:{here.port}")
     assert "default" in databases
     assert {entry["user"] for entry in entries if entry["event"] == "slow call"} == {"ann"}
+    assert not [entry for entry in entries if entry["event"] == ENDED]
