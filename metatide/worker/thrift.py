@@ -104,6 +104,7 @@ class WorkerThriftServer:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.server.close()
+        self._methods.close()
         await self._owners.close()
         if self._expressions is not None:
             await self._expressions.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Set
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from operator import or_
 from struct import Struct as Packing
@@ -33,7 +34,7 @@ _CURRENT_EVENT: Final = "get_current_notificationEventId"
 _REMEMBERED: Final = 4096
 _REMEMBERED_BYTES_MAX: Final = 2048
 AT_ONCE_BYTES_MAX: Final = 16 * 1024
-"""Longer arguments are parsed in a thread, so that other calls needn't wait."""
+"""Longer arguments are parsed in a thread, one call at a time, so that others needn't wait."""
 _EVENT: Final = Packing("!bhqb").pack
 
 
@@ -61,8 +62,13 @@ class CachedMethods:
         self._leaves_all = False
         self._left = LeftReads()
         self._open_txn_timeout_ms: int | None = None
-        self._parsing = asyncio.Lock()
+        # More threads would not parse faster, but take more turns from the event loop.
+        self._parser = ThreadPoolExecutor(1, "calls")
         self.set_warehouse(warehouse)
+
+    def close(self) -> None:
+        """Ends its thread."""
+        self._parser.shutdown(wait=False, cancel_futures=True)
 
     def set_warehouse(self, warehouse: str) -> None:
         """Sets the metastore's warehouse for managed tables. Until then, reads of a database are
@@ -180,9 +186,8 @@ class CachedMethods:
 
     async def _understood_later(self, name: str, arguments: bytes) -> Understood:
         if len(arguments) > AT_ONCE_BYTES_MAX:
-            # More threads would not parse faster, but take more turns from the event loop.
-            async with self._parsing:
-                return await asyncio.to_thread(self._understand, name, arguments)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._parser, self._understand, name, arguments)
         return self._understood(name, arguments)
 
     def _understand(self, name: str, arguments: bytes) -> Understood:

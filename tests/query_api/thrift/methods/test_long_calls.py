@@ -1,5 +1,6 @@
 """Calls that take long to parse or to answer, while other clients wait."""
 
+import asyncio
 import threading
 
 import pytest
@@ -31,6 +32,31 @@ async def test_a_long_call_is_parsed_once_and_in_a_thread(
     await cache.answer(request)
     assert len(threads) == 1
     assert threads[0] != threading.get_ident()
+
+
+async def test_one_long_call_is_parsed_at_a_time_even_if_clients_hang_up(
+    source: MemoryShards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, begun, may_end = cached(source), threading.Semaphore(0), threading.Event()
+    parsed: list[bytes] = []
+
+    def understand_later(_: str, arguments: bytes) -> Understood:
+        parsed.append(arguments)
+        begun.release()
+        may_end.wait()
+        return RelayReason.FORM
+
+    monkeypatch.setattr(cache, "_understand", understand_later)
+    requests = [get_table(validWriteIdList=str(n) * AT_ONCE_BYTES_MAX) for n in range(3)]
+    first, second, third = (asyncio.create_task(cache.answer(request)) for request in requests)
+    await asyncio.to_thread(begun.acquire)
+    for client in (first, second):
+        client.cancel()
+        await asyncio.wait([client])
+    await asyncio.sleep(0)
+    may_end.set()
+    await third
+    assert parsed == [requests[0].arguments, requests[2].arguments]
 
 
 def test_a_pattern_of_many_parts_is_matched_in_a_thread_or_by_the_metastore(
