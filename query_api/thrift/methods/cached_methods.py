@@ -33,7 +33,7 @@ from query_api.thrift.methods.transactions import OF_TRANSACTIONS
 _CURRENT_EVENT: Final = "get_current_notificationEventId"
 _REMEMBERED: Final = 4096
 _REMEMBERED_BYTES_MAX: Final = 2048
-AT_ONCE_BYTES_MAX: Final = 16 * 1024
+AT_ONCE_BYTES_MAX: Final = 128 * 1024
 """Longer arguments are parsed in a thread, one call at a time, so that others needn't wait."""
 _EVENT: Final = Packing("!bhqb").pack
 

@@ -6,11 +6,20 @@ import threading
 import pytest
 
 from query_api.requirement import WRITE_IDS_CHARS_MAX
-from query_api.thrift.call import CallAnswer, Relay, RelayReason
+from query_api.thrift.call import Call, CallAnswer, Relay, RelayReason
 from query_api.thrift.methods.cached_methods import AT_ONCE_BYTES_MAX
 from query_api.thrift.methods.request import Understood
 from tests.query_api.shards import ORDERS_ID, MemoryShards
 from tests.query_api.thrift.methods.cached_calls import cached, call, get_table, now, reason
+
+
+def with_write_ids(count: int) -> Call:
+    ids = ",".join(map(str, range(1, count + 1)))
+    return get_table(id=ORDERS_ID, validWriteIdList=f"sales.orders:{count + 1}:1:{ids}:")
+
+
+def test_a_call_of_thousands_of_ids_is_answered_at_once(source: MemoryShards) -> None:
+    assert cached(source).answer_now(with_write_ids(20_000)) is not None
 
 
 async def test_a_long_call_is_parsed_once_and_in_a_thread(
@@ -24,8 +33,7 @@ async def test_a_long_call_is_parsed_once_and_in_a_thread(
         return understand(name, arguments)
 
     monkeypatch.setattr(cache, "_understand", understand_there)
-    write_ids = f"sales.orders:9000:1:{','.join(map(str, range(1, 5000)))}:"
-    request = get_table(id=ORDERS_ID, validWriteIdList=write_ids)
+    request = with_write_ids(30_000)
     assert len(request.arguments) > AT_ONCE_BYTES_MAX
     assert cache.answer_now(request) is None
     assert not threads
