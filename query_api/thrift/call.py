@@ -136,6 +136,10 @@ class Methods(Protocol):
 
     async def answer(self, call: Call, /) -> CallAnswer | Relay: ...
 
-    def instead(self, call: Call, /) -> Substitute | None:
+    def may_be_dropped(self, method: str, /) -> bool:
+        """Whether the metastore may lack this method; only then `instead` gives another call."""
+        ...
+
+    async def instead(self, call: Call, /) -> Substitute | None:
         """The call to relay in place of this one, if the metastore may lack its method."""
         ...

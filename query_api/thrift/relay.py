@@ -80,12 +80,10 @@ class ClientRelay:
         copies: bool = False,
     ) -> None:
         """Relays a message. `call` is set if the cache could answer its method."""
-        instead = None if call is None else self._hub.methods.instead(call)
-        relayed = RelayedCall(self, message, why, instead=instead, copies=copies)
-        if self._link is not None and self._link.usable:
-            self._begin(relayed, self._link)
+        if call is not None and self._hub.methods.may_be_dropped(call.method):
+            self._connection.run(self._send_instead(message, why, call, copies=copies))
         else:
-            self._connection.run(self._open_and_relay(relayed))
+            self._relay(RelayedCall(self, message, why, copies=copies))
 
     def writable(self, writable: bool) -> None:
         """Reads from the metastore only while the client takes what it is sent."""
@@ -154,6 +152,16 @@ class ClientRelay:
 
     def _rested(self) -> None:
         self._hub.links.rested(self._link_user)
+
+    async def _send_instead(self, message: Message, why: Why, call: Call, *, copies: bool) -> None:
+        instead = await self._hub.methods.instead(call)
+        self._relay(RelayedCall(self, message, why, instead=instead, copies=copies))
+
+    def _relay(self, call: RelayedCall) -> None:
+        if self._link is not None and self._link.usable:
+            self._begin(call, self._link)
+        else:
+            self._connection.run(self._open_and_relay(call))
 
     async def _open_and_relay(self, call: RelayedCall) -> None:
         message = call.message

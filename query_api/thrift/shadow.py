@@ -113,7 +113,7 @@ class Shadow:
             theirs = await self._ask_again(call, introduction)
 
     async def _ask_again(self, call: Call, introduction: Introduction) -> bytes:
-        other = self._methods.instead(call)
+        other = await self._methods.instead(call)
         method, arguments = call.method, call.arguments
         if other is not None:
             method, arguments = other.method, other.arguments

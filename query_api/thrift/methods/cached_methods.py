@@ -21,7 +21,7 @@ from query_api.resolver.answer import Miss, ReadAnswer
 from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Relay, RelayReason, Substitute
 from query_api.thrift.methods.direct_read import DirectRead, Whole
-from query_api.thrift.methods.dropped_methods import substitute
+from query_api.thrift.methods.dropped_methods import DROPPED, substitute
 from query_api.thrift.methods.expressions import Expressions, expression_of, with_text
 from query_api.thrift.methods.left_reads import LeftReads
 from query_api.thrift.methods.method_table import Method, methods
@@ -173,8 +173,14 @@ class CachedMethods:
             return Relay(RelayReason.FORM)
         return chain.outcome
 
-    def instead(self, call: Call) -> Substitute | None:
+    def may_be_dropped(self, method: str) -> bool:
+        return method in DROPPED
+
+    async def instead(self, call: Call) -> Substitute | None:
         try:
+            if len(call.arguments) > AT_ONCE_BYTES_MAX:
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(self._parser, substitute, call)
             return substitute(call)
         except InputError:
             return None

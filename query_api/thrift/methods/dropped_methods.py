@@ -56,6 +56,9 @@ _SUCCESSORS: Final = {
 }
 
 
+DROPPED: Final = _SUCCESSORS.keys()
+
+
 def substitute(call: Call) -> Substitute | None:
     """The call to make in place of one whose method the metastore may have dropped."""
     successor = _SUCCESSORS.get(call.method)

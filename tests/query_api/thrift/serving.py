@@ -65,7 +65,10 @@ class ScriptedMethods:
         answered: CallAnswer | Relay = await found if asyncio.iscoroutine(found) else found
         return answered
 
-    def instead(self, call: Call) -> Substitute | None:
+    def may_be_dropped(self, method: str) -> bool:
+        return method in self.substitutes
+
+    async def instead(self, call: Call) -> Substitute | None:
         return self.substitutes.get(call.method)
 
 

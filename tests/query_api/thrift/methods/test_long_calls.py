@@ -6,8 +6,10 @@ import threading
 import pytest
 
 from query_api.requirement import WRITE_IDS_CHARS_MAX
-from query_api.thrift.call import Call, CallAnswer, Relay, RelayReason
+from query_api.thrift.call import Call, CallAnswer, Relay, RelayReason, Substitute
+from query_api.thrift.methods import cached_methods
 from query_api.thrift.methods.cached_methods import AT_ONCE_BYTES_MAX
+from query_api.thrift.methods.dropped_methods import substitute
 from query_api.thrift.methods.request import Understood
 from tests.query_api.shards import ORDERS_ID, MemoryShards
 from tests.query_api.thrift.methods.cached_calls import cached, call, get_table, now, reason
@@ -40,6 +42,27 @@ async def test_a_long_call_is_parsed_once_and_in_a_thread(
     await cache.answer(request)
     assert len(threads) == 1
     assert threads[0] != threading.get_ident()
+
+
+async def test_a_long_call_of_a_dropped_method_is_translated_in_a_thread(
+    source: MemoryShards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, threads = cached(source), []
+
+    def substitute_there(call: Call) -> Substitute | None:
+        threads.append(threading.get_ident())
+        return substitute(call)
+
+    monkeypatch.setattr(cached_methods, "substitute", substitute_there)
+    for count in (10, 20_000):
+        names = [f"table{number}" for number in range(count)]
+        request = call("get_table_objects_by_name", db_name="sales", tbl_names=names)
+        assert cache.may_be_dropped(request.method)
+        other = await cache.instead(request)
+        assert other is not None
+        assert other.method == "get_table_objects_by_name_req"
+    here, there = threads
+    assert here == threading.get_ident() != there
 
 
 async def test_one_long_call_is_parsed_at_a_time_even_if_clients_hang_up(

@@ -161,7 +161,7 @@ async def ask_old(world: World) -> set[str]:
         cache = by_name["warm"]
         with wire.connect(world.address) as metastore:
             for call in OLD_CALLS:
-                other = cache.instead(call)
+                other = await cache.instead(call)
                 assert other is not None
                 theirs = other.translated(metastore.call(other.method, other.arguments))
                 answer = cache.answer_now(call) or await cache.answer(call)
