@@ -72,7 +72,8 @@ class Applier:
         self._reset()
 
     def skip_to(self, offset: int) -> None:
-        """Skips to this offset: the topic has no record before it any more."""
+        """Skips to this offset: the topic has no record before it any more. That is for `commit`
+        to make visible, even if no record follows."""
         assert not self._pending, "a batch spans offsets that the topic lacks"
         assert offset >= self._next
         if offset == self._next:
@@ -120,7 +121,7 @@ class Applier:
     # Overridden in `worker/traced_applier.py`.
     def commit(self) -> list[Signal]:
         """Makes the batch visible and returns the signals of its events."""
-        if not self._pending:
+        if self._next == self._store.position.offset:
             return []
         assert self._fold is not None
         assert self._txn is not None

@@ -67,8 +67,7 @@ class Bulk:
                 skips=skips,
                 time_s_max=STRETCH_S,
             )
-            # If all records are deleted, nothing is left to reach.
-            return max(reached.offset, bounds.first) >= bounds.end
+            return reached.offset >= bounds.end
 
         def work() -> bool | Bounds:
             bounds = self._fitting_bounds(store)

@@ -82,10 +82,7 @@ def _replay(
             break
         for record in batch:
             if record.offset > applier.next_offset:
-                if whole:
-                    raise _lost(shard, applier.next_offset)
-                applier.commit()
-                applier.skip_to(record.offset)
+                _skip_gap(applier, shard, record.offset, whole)
             try:
                 applier.add(*record)
             except RecordFormatError as error:
@@ -101,17 +98,22 @@ def _replay(
         if batch and time.monotonic() >= due_s:
             break
     else:
-        if whole and applier.next_offset < end:
-            raise _lost(shard, applier.next_offset)
+        if applier.next_offset < end:
+            _skip_gap(applier, shard, end, whole)
+            applier.commit()
     return store.position
 
 
-def _lost(shard: int, offset: int) -> TrimmedTopicError:
-    return TrimmedTopicError(
-        f"the topic lacks the records of shard {shard} from offset {offset} on, because it was "
-        "trimmed meanwhile: begin from images (`metatide image restore`, or `metatide image once` "
-        "on Spark)"
-    )
+def _skip_gap(applier: Applier, shard: int, end: int, whole: bool) -> None:
+    """Skips the records that the topic lacks up to an offset, unless it must be whole."""
+    if whole:
+        raise TrimmedTopicError(
+            f"the topic lacks the records of shard {shard} from offset {applier.next_offset} on, "
+            "because it was trimmed meanwhile: begin from images (`metatide image restore`, or "
+            "`metatide image once` on Spark)"
+        )
+    applier.commit()
+    applier.skip_to(end)
 
 
 def _pass_over(

@@ -128,7 +128,6 @@ def _fold(topic: Topic, place: Place, keep: int, rows: Iterable[Any]) -> Iterato
                 applier.commit()
                 fetch(topic, local.store, row.offset)
                 applier.resume()
-                applier.skip_to(row.offset)
             add(topic, local.store, applier, row)
             if applier.full:
                 applier.commit()

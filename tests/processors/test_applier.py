@@ -67,3 +67,10 @@ def test_without_lost_records_nothing_changes() -> None:
     whole = applied(*LOADED, NEXT)
     parts = applied(NEXT, first=len(LOADED), store=applied(*LOADED))
     assert digest.exact(parts.snapshot()) == digest.exact(whole.snapshot())
+
+
+def test_lost_records_are_committed_though_none_follows() -> None:
+    store = applied(first=len(LOADED) + 1, store=applied(*LOADED))
+    assert not is_warm(store)
+    assert store.position.offset == len(LOADED) + 1
+    assert digest.exact(applied(first=9, store=store).snapshot()) == digest.exact(store.snapshot())

@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from hive.errors import TopicError, TrimmedTopicError
+from hive.errors import TopicError, TrimmedTopicError, UnreadableRecordError
 from processors.lost_records import record_mark
 from processors.replay.replay import Progress, rebuild, replay
 from state import digest
@@ -17,7 +17,13 @@ from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicClient, TopicReader
 from state.topic.reader import StoredRecord
 from tests.support.folding import folded_into
-from tests.support.kafka.topics import delete_before, log_records, new_topic, write
+from tests.support.kafka.topics import (
+    TopicWriter,
+    delete_before,
+    log_records,
+    new_topic,
+    write,
+)
 
 SHARDS = 3
 BUDGET = MemoryBudget(64 << 20)
@@ -113,6 +119,33 @@ def test_a_store_that_lacks_what_the_topic_lost_begins_anew(
         assert shard.head.floor == next_record.after
         assert names - set(shard.table_names())
         assert digest.content(store.snapshot()) == digest.content(new.snapshot())
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+def test_what_the_topic_lost_is_forgotten_though_no_record_tells_it(
+    kafka_broker: str, records: dict[int, list[AnyRecord]], tmp_path: Path, is_last: bool
+) -> None:
+    """The next one can't be read, or there is none."""
+    topic, end = new_topic(kafka_broker, 1), 200
+    write(topic, {0: records[1][:end]})
+    identity = shard_identity(topic, 0)
+    with (
+        Store(tmp_path / "0", identity, families=SHARD_FAMILIES, budget=BUDGET) as store,
+        TopicReader(topic) as reader,
+    ):
+        replay(store, reader, end=end - 1)
+        assert list(ShardReader(store.snapshot()).table_names())
+        delete_before(topic, 0, end)
+        if is_last:
+            replay(store, reader)
+        else:
+            writer = TopicWriter(topic)
+            writer.write(0, [b"garbage"])
+            writer.flush()
+            with pytest.raises(UnreadableRecordError):
+                replay(store, reader)
+        assert store.position.offset == end
+        assert not list(ShardReader(store.snapshot()).table_names())
 
 
 @pytest.mark.parametrize("first", [5, -1], ids=["start", "everything"])

@@ -21,19 +21,26 @@ from click.testing import CliRunner
 from hive.errors import MachineError, TaskError
 from metatide.cli import root
 from metatide.cli.digest import _digests
-from processors.replay.replay import rebuild
+from processors.replay.replay import rebuild, replay
 from processors.spark import executor_store, follow
 from processors.spark.build import Place
 from processors.spark.follow import _fold
 from state.image import Images, repository
 from state.records import AnyRecord, Skip, encode
-from state.store import MemoryBudget
-from state.store.families import shard_identity
-from state.topic import Topic
+from state.store import MemoryBudget, Store
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import Topic, TopicReader
 from state.topic.client import topic_bounds
 from tests.support.engines.spark import MASTER, USES_SPARK
 from tests.support.histories import OTHERS, RECORDS, fold, image
-from tests.support.kafka.topics import TopicWriter, delete_topic, log_records, new_topic, write
+from tests.support.kafka.topics import (
+    TopicWriter,
+    delete_before,
+    delete_topic,
+    log_records,
+    new_topic,
+    write,
+)
 from tests.support.processes import spawn
 
 if TYPE_CHECKING:
@@ -208,6 +215,37 @@ class TestLostRecords:
         fold(topic, tmp_path / "replayed", OTHERS)
         images.restore(images.of(shard_identity(topic, 0))[0], tmp_path / "restored")
         assert _digests(tmp_path / "restored") == _digests(tmp_path / "replayed")
+
+
+class TestTrimmedTopic:
+    """The topic was trimmed beyond the newest image."""
+
+    def test_the_next_image_is_what_a_replay_is(
+        self,
+        topic: Topic,
+        records: dict[int, list[AnyRecord]],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+        place = Place(str(tmp_path / "images"), MEMORY)
+        rows = [Row(0, offset, encode(record)) for offset, record in enumerate(records[0][:100])]
+        write(topic, records, 0, 100)
+        list(_fold(topic, place, 3, rows[:50]))
+        fold(topic, tmp_path / "replayed", records[0][:50])
+        delete_before(topic, 0, 70)
+        [made] = _fold(topic, place, 3, rows[70:])
+        assert made.offset == 100
+        identity, budget = shard_identity(topic, 0), MemoryBudget(MEMORY)
+        path = tmp_path / "replayed"
+        with (
+            Store(path, identity, families=SHARD_FAMILIES, budget=budget) as store,
+            TopicReader(topic) as reader,
+        ):
+            replay(store, reader)
+        images = Images(place.url, budget)
+        images.restore(images.of(identity)[0], tmp_path / "restored")
+        assert _digests(tmp_path / "restored") == _digests(path)
 
 
 class Following:

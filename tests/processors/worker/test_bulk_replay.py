@@ -119,6 +119,7 @@ async def test_a_topic_without_records_has_nothing_to_catch_up_with(
     bulk, identity = Bulk(topic), shard_identity(topic, 0)
     with Store(tmp_path / "0", identity, families=SHARD_FAMILIES, budget=BUDGET) as store:
         assert await bulk.catch_up(store, Skips(), Event(), lambda: None)
+        assert store.position.offset == 2
     bulk.close()
     delete_topic(kafka_broker, topic.name)
 
