@@ -6,7 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event, local
 from typing import Final, TypeVar
 
-from hive.errors import OtherStoreError, StoppedError, UnreadableRecordError
+from hive.errors import (
+    OtherStoreError,
+    StoppedError,
+    TrimmedTopicError,
+    UnreadableRecordError,
+)
 from processors.freed_memory import give_back_freed_memory
 from processors.lost_records import has_records_of
 from processors.replay.replay import Progress, replay
@@ -55,7 +60,7 @@ class Bulk:
         def progressed(_: Progress) -> None:
             loop.call_soon_threadsafe(report)
 
-        def fold(bounds: Bounds) -> bool:
+        def fold(bounds: Bounds, *, whole: bool) -> bool:
             start = max(store.position.offset, bounds.first)
             end = min(bounds.end, start + STRETCH_RECORDS)
             reached = replay(
@@ -66,12 +71,15 @@ class Bulk:
                 report=progressed,
                 skips=skips,
                 time_s_max=STRETCH_S,
+                whole=whole,
             )
             return reached.offset >= bounds.end
 
         def work() -> bool | Bounds:
-            bounds = self._fitting_bounds(store)
-            return bounds if store.position.offset < bounds.first else fold(bounds)
+            try:
+                return fold(self._fitting_bounds(store), whole=True)
+            except TrimmedTopicError:
+                return self.reader().bounds(store.identity.shard)
 
         outcome = await self.run(work, stop)
         if isinstance(outcome, bool):
@@ -82,7 +90,7 @@ class Bulk:
                 f"the store in {store.path} lacks the records from offset {offset} to "
                 f"{bounds.first}, which were deleted: an image has them. Build the shard again"
             )
-        return await self.run(lambda: fold(bounds), stop)
+        return await self.run(lambda: fold(bounds, whole=False), stop)
 
     def _fitting_bounds(self, store: Store) -> Bounds:
         """The bounds of a topic that has what led to the store's position; refuses another."""

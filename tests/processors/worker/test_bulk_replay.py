@@ -1,6 +1,7 @@
 """What a worker's threads for catching up do while there is nothing to catch up with."""
 
 import asyncio
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -15,6 +16,7 @@ from state.records import Change, encode
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicReader
+from state.topic.reader import StoredRecord
 from tests.processors.worker.in_process import PATIENCE_S, until
 from tests.support.histories import OTHERS, RECORDS, fold
 from tests.support.kafka.topics import TopicWriter, delete_before, delete_topic, new_topic, write
@@ -172,5 +174,27 @@ async def test_a_store_that_lacks_deleted_records_gives_way_to_a_newer_image(
             assert await catch_up()
             assert store.position.offset == 3
     assert questions == [(offset, 3)]
+    bulk.close()
+    delete_topic(kafka_broker, topic.name)
+
+
+async def test_a_store_gives_way_to_a_newer_image_when_a_trim_overtakes_it(
+    kafka_broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trim comes between the look at the topic's bounds and the first read."""
+    topic = new_topic(kafka_broker, 1)
+    write(topic, {0: [Change(0, event, event + 1) for event in range(3)]})
+    read = TopicReader.read
+
+    def trimmed(reader: TopicReader, *place: int) -> Iterator[list[StoredRecord]]:
+        delete_before(topic, 0, 2)
+        return read(reader, *place)
+
+    monkeypatch.setattr(TopicReader, "read", trimmed)
+    bulk, identity = Bulk(topic), shard_identity(topic, 0)
+    with Store(tmp_path / "0", identity, families=SHARD_FAMILIES, budget=BUDGET) as store:
+        with pytest.raises(OtherStoreError, match="from offset 0 to 2"):
+            await bulk.catch_up(store, Skips(), Event(), lambda: None, lambda *_: True)
+        assert store.position.offset == 0
     bulk.close()
     delete_topic(kafka_broker, topic.name)
