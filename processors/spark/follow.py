@@ -13,10 +13,11 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final
 
+import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from hive.errors import TopicError
+from hive.errors import MetatideError, TopicError
 from processors.applier import Applier
 from processors.lost_records import has_records_of
 from processors.spark.build import Built, Place, publish
@@ -34,6 +35,8 @@ BATCH_RECORDS_MAX: Final = 1_000_000
 _WAIT_S: Final = 1
 
 Heard = Callable[[Built], None]
+
+log = structlog.get_logger(__name__)
 
 
 class Follower:
@@ -134,7 +137,10 @@ def _fold(topic: Topic, place: Place, keep: int, rows: Iterable[Any]) -> Iterato
         applier.commit()
         if local.store.position.offset > local.imaged:
             built = publish(topic, local.images, local.store, local.scratch, digested=False)
-            with TopicReader(topic) as reader:
-                fits = partial(has_records_of, reader, shard)
-                local.images.prune(local.store.identity, keep, fits=fits)
+            try:
+                with TopicReader(topic) as reader:
+                    fits = partial(has_records_of, reader, shard)
+                    local.images.prune(local.store.identity, keep, fits=fits)
+            except (OSError, MetatideError) as error:
+                log.warning("old images weren't pruned", shard=shard, error=str(error))
             yield built

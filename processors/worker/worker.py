@@ -331,7 +331,10 @@ class Worker:
             self.metrics.images.made_s.labels(number).set(manifest.made_s)
             event_id = manifest.position.applied
             log.info("an image was made", shard=number, event_id=event_id, image=manifest.name)
-        await parts.bulk.restore(partial(_prune, parts, number, keep), Event())
+        try:
+            await parts.bulk.restore(partial(_prune, parts, number, keep), Event())
+        except (OSError, MetatideError) as error:
+            log.warning("old images weren't pruned", shard=number, error=str(error))
         return manifest
 
     async def _watch_arrival(self) -> None:

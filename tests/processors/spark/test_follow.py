@@ -18,7 +18,7 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from hive.errors import MachineError, TaskError
+from hive.errors import MachineError, StorageError, TaskError
 from metatide.cli import root
 from metatide.cli.digest import _digests
 from processors.replay.replay import rebuild, replay
@@ -215,6 +215,17 @@ class TestLostRecords:
         fold(topic, tmp_path / "replayed", OTHERS)
         images.restore(images.of(shard_identity(topic, 0))[0], tmp_path / "restored")
         assert _digests(tmp_path / "restored") == _digests(tmp_path / "replayed")
+
+
+def test_an_image_is_reported_though_old_ones_are_not_pruned(
+    topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    monkeypatch.setattr(Images, "prune", Mock(side_effect=StorageError("nothing answers")))
+    write(topic, {0: RECORDS[:1]})
+    place = Place(str(tmp_path / "images"), MEMORY)
+    [made] = _fold(topic, place, 3, [Row(0, 0, encode(RECORDS[0]))])
+    assert made.offset == 1
 
 
 class TestTrimmedTopic:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from hive.errors import StoppedError
+from hive.errors import StoppedError, StorageError
 from processors.directory import WorkerDirectory
 from processors.worker.metrics import Metrics
 from processors.worker.parts import WorkerParts
@@ -141,8 +141,12 @@ def figures(worker: Worker) -> list[object]:
 def take(worker: Worker, before_image: Callable[[], None] = lambda: None) -> Any:
     """Gives the worker a shard."""
     worker._assign(frozenset([NUMBER]))
-    images = SimpleNamespace(prune=lambda *_: 0)
-    worker._parts = cast("WorkerParts", SimpleNamespace(topic=TOPIC, images=images))
+
+    async def prune(*_: object) -> None:
+        raise StorageError("nothing answers")
+
+    bulk = SimpleNamespace(restore=prune)
+    worker._parts = cast("WorkerParts", SimpleNamespace(topic=TOPIC, bulk=bulk))
 
     async def make_image() -> object:
         before_image()
@@ -156,7 +160,7 @@ def take(worker: Worker, before_image: Callable[[], None] = lambda: None) -> Any
 async def test_a_shard_that_moves_away_takes_its_figures_along(worker: Worker) -> None:
     shard = take(worker)
     worker.metrics.lag_records.labels(NUMBER).set(9)
-    await worker._make_image(NUMBER, shard)
+    assert await worker._make_image(NUMBER, shard), "whether old ones were pruned or not"
     assert figures(worker) == [9, 7]
     worker._assign(frozenset())
     assert figures(worker) == [None, None]
