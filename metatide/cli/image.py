@@ -11,7 +11,7 @@ import httpx
 import msgspec
 import orjson
 
-from hive.errors import ImageError, InputError, MachineError
+from hive.errors import InputError, MachineError
 from metatide.cli.groups import Group
 from metatide.config import Config, Effective, configured
 from metatide.members import json_of, members, scheme, worker_client
@@ -66,7 +66,7 @@ def create(effective: Effective, shard: int | None) -> None:
                 try:
                     _print(images.create(store, directory.scratch(number)))
                 except OSError as error:
-                    raise ImageError(f"the image wasn't made: {error}") from error
+                    raise MachineError(f"the image wasn't made: {error}") from error
 
 
 @command.command("list")

@@ -12,7 +12,6 @@ import structlog
 from msgspec import Struct
 
 from hive.errors import (
-    ImageError,
     InputError,
     MachineError,
     MetatideError,
@@ -154,7 +153,7 @@ class Worker:
                 await self._make_image(number, shard) for number, shard in sorted(shards.items())
             ]
         except OSError as error:
-            raise ImageError(f"the image wasn't made: {error}") from error
+            raise MachineError(f"the image wasn't made: {error}") from error
         return [manifest for manifest in made if manifest is not None]
 
     async def run(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from hive.errors import ColdShardError, ImageError, RecordFormatError, TopicError
+from hive.errors import ColdShardError, MachineError, RecordFormatError, TopicError
 from processors.live_record import LiveRecord
 from processors.replay.replay import replay
 from processors.worker.shard import UNFLUSHED_RECORDS_MAX, Shard
@@ -376,5 +376,5 @@ async def test_storage_of_images_that_does_not_answer_ends_nothing(
         assert value("metatide_image_made_seconds", {"shard": "0"}), "since when none was made"
         await until(lambda: len(attempts) >= 3)
         assert worker.ready
-        with pytest.raises(ImageError, match="nothing answers"):
+        with pytest.raises(MachineError, match="nothing answers"):
             await worker.make_images()
