@@ -39,7 +39,8 @@ class Bulk:
         self._restores = ThreadPoolExecutor(THREADS, "restore")
         self._own = local()
         self._readers: list[TopicReader] = []
-        self._running = 0
+        self._stops: list[Event] = []
+        """One for each call that is under way."""
 
     async def catch_up(
         self,
@@ -141,7 +142,7 @@ class Bulk:
 
         loop = asyncio.get_running_loop()
         future = loop.run_in_executor(pool, work_and_rest)
-        self._running += 1
+        self._stops.append(stop)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
@@ -155,13 +156,15 @@ class Bulk:
                 future.cancel()
             raise
         finally:
-            self._running -= 1
-            if not self._running:
+            self._stops.remove(stop)
+            if not self._stops:
                 # Not after each shard: the next would take the memory again at once.
-                loop.run_in_executor(self._pool, give_back_freed_memory)
+                loop.run_in_executor(None, give_back_freed_memory)
 
     def close(self) -> None:
-        """Waits for the threads; their callers must have ended the work by now."""
+        """Ends what is under way, and waits for the threads."""
+        for stop in tuple(self._stops):
+            stop.set()
         self._pool.shutdown()
         self._restores.shutdown()
         for reader in self._readers:

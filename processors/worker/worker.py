@@ -331,7 +331,8 @@ class Worker:
             event_id = manifest.position.applied
             log.info("an image was made", shard=number, event_id=event_id, image=manifest.name)
         try:
-            await parts.bulk.restore(partial(_prune, parts, number, keep), Event())
+            stop = Event()
+            await parts.bulk.restore(partial(_prune, parts, number, keep, stop), stop)
         except (OSError, MetatideError) as error:
             log.warning("old images weren't pruned", shard=number, error=str(error))
         return manifest
@@ -374,8 +375,8 @@ class Worker:
                         shard.unfollow()
 
 
-def _prune(parts: WorkerParts, shard: int, keep: int) -> None:
+def _prune(parts: WorkerParts, shard: int, keep: int, stop: Event) -> None:
     """Deletes old images of a shard, in a thread that `Bulk` has started."""
     assert parts.images is not None
     fits = partial(has_records_of, parts.bulk.reader(), shard)
-    parts.images.prune(shard_identity(parts.topic, shard), keep, fits=fits)
+    parts.images.prune(shard_identity(parts.topic, shard), keep, fits=fits, stop=stop)

@@ -157,9 +157,16 @@ class Images:
             return manifest
         return None
 
-    def prune(self, identity: Identity, keep: int, *, fits: Fits = lambda _: True) -> int:
+    def prune(
+        self,
+        identity: Identity,
+        keep: int,
+        *,
+        fits: Fits = lambda _: True,
+        stop: Event | None = None,
+    ) -> int:
         """Deletes the images of a shard before the newest ones that fit its topic; returns how many
-        files went.
+        files went. Gives up between two files once `stop` is set.
 
         Others may make and prune images of the shard meanwhile. So only images of one listing go,
         and only files that were there before that of the images which stay. Images of other formats
@@ -167,17 +174,23 @@ class Images:
         in what was deleted.
         """
         assert keep >= 1
+
+        def is_old(path: str) -> bool:
+            heed(stop)
+            return self._is_old(path)
+
         fitting_count = 0
         for path, manifest in self._own(identity):
+            heed(stop)
             if fitting_count == keep:
                 self._storage.remove(path)
             elif fits(manifest.position):
                 fitting_count += 1
         paths = self._storage.paths(self._folder(identity, "files"))
-        old = [path for path in self._unneeded(identity, paths) if self._is_old(path)]
+        old = [path for path in self._unneeded(identity, paths) if is_old(path)]
         # Ages take a request each: an image that came meanwhile may need one of these files.
         gone = self._unneeded(identity, old) if old else ()
-        return sum(self._storage.remove(path) for path in gone if self._is_old(path))
+        return sum(self._storage.remove(path) for path in gone if is_old(path))
 
     def _unneeded(self, identity: Identity, paths: Sequence[str]) -> list[str]:
         """Those of these files that no image needs; none while that can't be known."""

@@ -43,7 +43,7 @@ def _with_one_error(
 def heed(stop: Event | None) -> None:
     """Gives up what is under way if nobody waits for it any more."""
     if stop is not None and stop.is_set():
-        raise StoppedError("an image isn't fetched any further")
+        raise StoppedError("nobody waits for this work on images any more")
 
 
 class _Pieces(Callback):  # type: ignore[misc]

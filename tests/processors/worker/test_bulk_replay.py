@@ -110,6 +110,19 @@ async def test_images_that_are_fetched_leave_threads_to_the_others() -> None:
     bulk.close()
 
 
+async def test_closing_ends_what_is_under_way() -> None:
+    bulk, stop, begun = Bulk(Topic("127.0.0.1:1", "topic", 1, {}, "id")), Event(), Event()
+
+    def prune() -> bool:
+        begun.set()
+        return stop.wait(PATIENCE_S / 4)
+
+    pruning = asyncio.create_task(bulk.restore(prune, stop))
+    await until(begun.is_set)
+    await asyncio.to_thread(bulk.close)
+    assert await pruning
+
+
 async def test_a_topic_without_records_has_nothing_to_catch_up_with(
     kafka_broker: str, tmp_path: Path
 ) -> None:

@@ -459,3 +459,22 @@ def test_an_image_that_nobody_waits_for_is_given_up(
         with pytest.raises(StoppedError):
             images.restore_newest(IDENTITY, tmp_path / "stopped", stop=StoppingAfter(after))
         assert not (tmp_path / "stopped").exists()
+
+
+def test_pruning_ends_between_two_deletions_when_nobody_waits_for_it(
+    images: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for last in (600, 700):
+        images.create(store, tmp_path / "scratch")
+        store.compact()
+        fold(store, last - 99, last)
+    newest = images.create(store, tmp_path / "scratch")
+    monkeypatch.setattr(repository, "YOUNG_S", -1.0)
+    count = len(files(images))
+    for after in range(4):
+        with pytest.raises(StoppedError):
+            images.prune(IDENTITY, 1, stop=StoppingAfter(after))
+        assert count - len(files(images)) <= after
+        count = len(files(images))
+    images.prune(IDENTITY, 1, stop=Event())
+    assert images.of(IDENTITY) == [newest]
