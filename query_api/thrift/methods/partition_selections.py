@@ -3,6 +3,7 @@
 from typing import Final
 
 from hive.errors import InputError
+from hive.filters.parser import parse_filter
 from hive.names import DEFAULT_PARTITION, TableName
 from query_api.reads.partitions import Wanted
 from query_api.reads.statistics import DEFAULT_ENGINE
@@ -264,6 +265,8 @@ def _names(names: list[str] | None) -> tuple[str, ...]:
 def _by_filter(text: str | None) -> Wanted:
     if not text:
         return Wanted()
+    # A metastore reads the filter before it looks for the table.
+    parse_filter(text)
     return Wanted(filter=text)
 
 

@@ -108,6 +108,15 @@ def of_partition(name: str) -> Call:
             ),
             RelayReason.FORM,
         ),
+        (
+            call(
+                "get_num_partitions_by_filter",
+                db_name="sales",
+                tbl_name="no_such",
+                filter="(",
+            ),
+            RelayReason.FORM,
+        ),
     ],
 )
 def test_what_is_not_understood_is_relayed(
