@@ -19,9 +19,10 @@ class ShardHead(msgspec.Struct, array_like=True):
     pause_version: int = 0
     paused: bool = False
     loads_open: int = 0
-    """The number of loads of tables and of write ids between their Begin and their End."""
+    """The number of loads of tables and of write ids between their Begin and their End; for the
+    fold alone."""
     ended_count: int = 0
-    """The number of transactions whose end is kept for these loads."""
+    """The number of transactions whose end is kept for these loads; for the fold alone."""
     renames_floor: int = -1
     """The event up to which renames may be unknown, because a record was skipped; -1 if none
     was."""

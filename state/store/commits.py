@@ -102,12 +102,15 @@ class Commits:
         self._put_count = 0
 
     def _moves_on_only(self, value: bytes) -> bool:
-        """Whether the head changes in nothing but its last event."""
-        before, self._head = (
-            self._head,
-            msgspec.structs.replace(shard_head.decode(value), applied=0, mark=0),
-        )
+        """Whether readers see nothing new in the head but its last event."""
+        before, self._head = self._head, _without_progress(shard_head.decode(value))
         return before == self._head
+
+
+def _without_progress(head: ShardHead) -> ShardHead:
+    """What readers know of a head, but for its last event. Loads begin and end, and transactions
+    end during them, many times a second; only the fold asks how many there are."""
+    return msgspec.structs.replace(head, applied=0, mark=0, loads_open=0, ended_count=0)
 
 
 def _groups(transaction: Overlay) -> set[bytes] | None:

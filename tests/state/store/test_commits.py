@@ -41,7 +41,12 @@ PREFIXES = st.one_of(
     st.just(keys.PART),
 )
 HEADS = st.builds(
-    ShardHead, applied=st.integers(0, 3), floor=st.integers(0, 1), mark=st.integers(0, 2)
+    ShardHead,
+    applied=st.integers(0, 3),
+    floor=st.integers(0, 1),
+    loads_open=st.integers(0, 1),
+    ended_count=st.integers(0, 1),
+    mark=st.integers(0, 2),
 )
 
 
@@ -177,6 +182,18 @@ def test_what_the_head_says_otherwise_touches_everything() -> None:
     commit(store, move(ShardHead(applied=2, paused=True)))
     assert not untouched(store.commits, 2, "a")
     assert untouched(store.commits, 3, "a")
+
+
+def test_loads_that_begin_and_end_touch_no_other_table() -> None:
+    store = MemoryStore()
+    commit(store, move(ShardHead(applied=1)))
+    commit(store, move(ShardHead(applied=1, loads_open=1)), touch("a"))
+    commit(store, move(ShardHead(applied=2, loads_open=1, ended_count=1)))
+    commit(store, move(ShardHead(applied=2)), touch("a"))
+    assert untouched(store.commits, 1, "b")
+    assert not untouched(store.commits, 1, "a")
+    commit(store, move(ShardHead(applied=2, loads_open=1, floor=2)))
+    assert not untouched(store.commits, 4, "b")
 
 
 def test_large_commits_and_many_tables_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
