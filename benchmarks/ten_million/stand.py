@@ -175,7 +175,7 @@ def standing(
     folder.chmod(0o711)
     ports = Ports(folder / "ports.json")
     database = Postgres(folder / "postgres", ports, settings)
-    broker = Kafka(folder / "kafka", ports)
+    broker = Kafka(folder / "kafka", ports, optimizes=True)
     with ExitStack() as stack:
         stack.enter_context(running(database, folder / "postgres.log"))
         stack.enter_context(running(broker, folder / "kafka.log"))

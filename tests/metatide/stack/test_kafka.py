@@ -26,6 +26,15 @@ def test_a_broker_keeps_its_data_in_a_folder_of_any_name(tmp_path: Path, name: s
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["ports.json", name])
 
 
+def test_a_broker_that_runs_for_long_is_compiled_by_both_compilers(tmp_path: Path) -> None:
+    def options(name: str, **chosen: bool) -> set[str]:
+        ports = Ports(tmp_path / "ports.json")
+        return set(Kafka(tmp_path / name, ports, **chosen).prepare().argv)
+
+    assert "-XX:TieredStopAtLevel=1" in options("default")
+    assert "-XX:TieredStopAtLevel=1" not in options("long", optimizes=True)
+
+
 def test_a_folder_with_a_comma_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"in .*/a,b: its name has a comma; choose another"):
         Kafka(tmp_path / "a,b", Ports(tmp_path / "ports.json"))
