@@ -97,8 +97,8 @@ def run(
     store = _store(effective)
     workload = _workload(store, store.session, options)
     pace = Pace(limits)
-    # It may have no end of its own: where nobody reads, it ends as by Ctrl-C.
-    with reporting("events", lambda: workload.events, needs_reader=True):
+    # It may have no end of its own.
+    with reporting("events", lambda: workload.events, stop_unread=pace.end):
         workload.prepare(pace)
         pace.begin(workload.events)
         workload.run(writers, pace)

@@ -1,7 +1,6 @@
 """Reports the rate of a run: on a terminal as a line that is updated, in a pipe as JSON lines."""
 
 import json
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -54,10 +53,10 @@ def reporting(
     count: Callable[[], int],
     beside: Counts = MappingProxyType({}),
     *,
-    needs_reader: bool = False,
+    stop_unread: Callable[[], None] | None = None,
 ) -> Iterator[None]:
     """Prints the rate to stdout every second, and once more at the end. Raises OSError at the end
-    if it can't be printed; a run that needs a reader is interrupted then.
+    if it can't be printed; `stop_unread` is called as soon as it can't.
     """
     report, console, ended = Report(what, count, beside), PlainConsole(), threading.Event()
     if console.is_terminal:
@@ -73,17 +72,13 @@ def reporting(
                 click.echo(json.dumps(report.look()))
         except OSError as fault:
             faults.append(fault)
-            if needs_reader:
-                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            if stop_unread is not None:
+                stop_unread()
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()
     try:
         yield
-    except KeyboardInterrupt:
-        if faults:
-            raise faults[0] from None
-        raise
     finally:
         ended.set()
         thread.join()

@@ -32,7 +32,8 @@ def test_a_run_shows_its_rate_as_json_lines_and_ends(new_database: Callable[[], 
 def test_a_run_ends_quietly_once_nobody_reads_its_rate(new_database: Callable[[], str]) -> None:
     command = [sys.executable, "-m", "metatide", "demo", "run", "--tables", "10"]
     with subprocess.Popen(
-        [*command, "--partitions", "20"],
+        # In the background of a shell, programs ignore SIGINT.
+        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command, "--partitions", "20"],
         env={**os.environ, "METATIDE_DATABASE_URL": new_database()},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

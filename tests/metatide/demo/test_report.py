@@ -1,4 +1,5 @@
 import errno
+import threading
 import time
 
 import click
@@ -40,9 +41,10 @@ def test_why_work_failed_counts_more_than_its_rate() -> None:
         fail()
 
 
-def test_a_run_that_needs_a_reader_ends_without_one() -> None:
+def test_a_run_that_needs_a_reader_is_stopped_without_one() -> None:
+    stopped = threading.Event()
     with (
         pytest.raises(OSError, match="No space left"),
-        reporting("events", lambda: 0, needs_reader=True),
+        reporting("events", lambda: 0, stop_unread=stopped.set),
     ):
-        time.sleep(30)
+        assert stopped.wait(30)
