@@ -1,7 +1,7 @@
 """A shard that comes and goes while it is slow to close: one task at a time has its store."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
@@ -50,12 +50,15 @@ class SlowShard:
 
 
 @pytest.fixture
-def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worker:
+async def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Worker]:
     monkeypatch.setattr(SlowShard, "all", [], raising=False)
     monkeypatch.setattr("processors.worker.worker.Shard", SlowShard)
     worker = Worker(WorkerSettings(servers=TOPIC.servers, topic="topic", path=tmp_path, group="g"))
     worker._parts = cast("WorkerParts", SimpleNamespace(metrics=Metrics()))
-    return worker
+    yield worker
+    # After a failure nobody else lets them close, and the event loop waits for them.
+    for shard in SlowShard.all:
+        shard.may_close.set()
 
 
 def running() -> list[int]:

@@ -51,15 +51,19 @@ class Answer:
     def __init__(self) -> None:
         self.status = 0
         self.headers: list[tuple[str, str]] = []
-        self.body = b""
+        self._received = bytearray()
         self.is_whole = False
         self.keeps_open = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self.headers.append((name.decode().lower(), value.decode()))
 
+    @property
+    def body(self) -> bytes:
+        return bytes(self._received)
+
     def on_body(self, body: bytes) -> None:
-        self.body += body
+        self._received += body
 
     def on_message_complete(self) -> None:
         self.is_whole = True
@@ -86,7 +90,7 @@ class HttpClient:
         while not answer.is_whole:
             async with asyncio.timeout(PATIENCE_S):
                 piece = await self.reader.read(1 << 16)
-            assert piece, f"the connection ended within a response: {answer.body!r}"
+            assert piece, f"the connection ended within a response: {answer.body[:200]!r}"
             parser.feed_data(piece)
         answer.status = parser.get_status_code()
         answer.keeps_open = answer.header("connection") != "close"
