@@ -19,6 +19,7 @@ from connectors.publish.publisher import Publisher
 from connectors.publish.renames import Renames
 from connectors.publish.routing import route
 from connectors.publish.tails import Tails
+from connectors.publish.transaction_tables import TransactionTables
 from connectors.publish.translate import Addressed
 from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
@@ -92,6 +93,7 @@ class PublishSession:
         self._complete_at = time.monotonic()
         self._listener = ListenerWatch()
         self._renames: Renames | None = None
+        self._transactions = TransactionTables()
         self._open: OpenTxns | None = None
         self._open_asked_at: float | None = None
         self._sent_at: float | None = None
@@ -268,13 +270,14 @@ class PublishSession:
             event = decode(row)
         except EventError as error:
             self._set_aside(row, str(error))
+            self._transactions.forget()
             if row.event_type == "OPEN_TXN":
                 self._listener.miss()
             return renames.undecodable(row)
         if isinstance(event, OtherEvent) and not event.harmless:
             self._set_aside(row, "no event of this type is known, so it may have touched anything")
         self._listener.see(event)
-        return renames.address(event)
+        return self._transactions.address(event, renames.address(event))
 
     def _renames_before(self, event_id: int) -> Renames:
         if self._renames is None:
@@ -306,6 +309,7 @@ class PublishSession:
         else:
             log.info("the log begins late; tables from before are loaded", event_id=gap.last + 1)
         self._publisher.skip(gap.last)
+        self._transactions.forget()
         self._listener.miss()
         self.position, self._hash, self._mark = gap.last, None, 0
         if gap.last > self._furthest.event_id:

@@ -163,7 +163,7 @@ class AllocateWriteIds(Action, frozen=True, tag="aw"):
 
 
 class CommitTxn(Action, frozen=True, tag="tc"):
-    """COMMIT_TXN."""
+    """COMMIT_TXN; goes to the tables with write ids of it, or everywhere if they are unknown."""
 
     txn: Long
     pairs: tuple[tuple[str, Long], ...] | None
@@ -171,7 +171,7 @@ class CommitTxn(Action, frozen=True, tag="tc"):
 
 
 class AbortTxn(Action, frozen=True, tag="ta"):
-    """ABORT_TXN."""
+    """ABORT_TXN; goes where COMMIT_TXN goes."""
 
     txn: Long
 

@@ -9,13 +9,16 @@ from connectors.log.sql_source import SqlSource
 from connectors.publish import tails
 from connectors.publish.headers import RecordKind
 from connectors.settings import Pace
+from hive.names import table_name
 from hive.schema import Version, create
 from metatide.demo.store import Store
 from metatide.stack.database import make_engine
 from state.records import Change, OpenTransactions
 from state.records.actions import CommitTxn
+from state.records.routing import table_shard
 from state.topic import Topic
 from tests.connectors.connector_runs import (
+    QUICK,
     Log,
     assert_unbroken,
     changes,
@@ -51,7 +54,9 @@ def test_a_log_is_published_whole_and_in_order(url: str, kafka_broker: str) -> N
         assert uptos == sorted(set(uptos))
 
 
-def test_the_end_of_a_transaction_goes_to_every_shard_at_once(url: str, kafka_broker: str) -> None:
+def test_the_end_of_an_unknown_transaction_goes_to_every_shard_at_once(
+    url: str, kafka_broker: str
+) -> None:
     log, topic = Log(make_engine(url)), new_topic(kafka_broker)
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic) as connector:
@@ -66,6 +71,42 @@ def test_the_end_of_a_transaction_goes_to_every_shard_at_once(url: str, kafka_br
     assert {one.head.event for one in messages if one.head.kind is RecordKind.CHANGE} == {
         "COMMIT_TXN"
     }
+
+
+def lose(log: Log) -> None:
+    log.set_next(5)
+
+
+def damage(log: Log) -> None:
+    log.write(4, type_="ALLOC_WRITE_ID_EVENT", message="{", DB_NAME="db", TBL_NAME="u")
+
+
+@pytest.mark.parametrize("hide", [None, damage, lose])
+def test_the_end_of_a_known_transaction_goes_to_the_tables_that_it_wrote(
+    url: str, kafka_broker: str, hide: Callable[[Log], None] | None
+) -> None:
+    log, topic = Log(make_engine(url)), new_topic(kafka_broker)
+    log.write(1, type_="OPEN_TXN", message='{"fromTxnId":7,"toTxnId":8}')
+    allocated = '{"txnIdList":[7],"writeIdList":[1],"dbName":"db","tableName":"t"}'
+    log.write(2, type_="ALLOC_WRITE_ID_EVENT", message=allocated, DB_NAME="db", TBL_NAME="t")
+    log.write(3, message='{"txnid":8}')
+    if hide is not None:
+        hide(log)
+    log.write(5 if hide else 4, message='{"txnid":7}')
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(5 if hide else 4)
+    messages, everywhere = read(topic), set(range(topic.shards))
+    ends = {
+        txn: {
+            shard
+            for shard in everywhere
+            if any(CommitTxn(txn, None) in change.actions for change in changes(messages, shard))
+        }
+        for txn in (7, 8)
+    }
+    assert ends[8] == set(), "it wrote nothing"
+    home = {table_shard(table_name(None, "db", "t"), topic.shards)}
+    assert ends[7] == (everywhere if hide else home)
 
 
 @pytest.mark.parametrize(

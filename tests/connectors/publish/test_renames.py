@@ -5,66 +5,12 @@ import pytest
 from connectors.publish.renames import Renames
 from connectors.publish.translate import Addressed, misnamed, translate
 from hive.events import event_types
-from hive.names import TableName, table_name
+from hive.names import table_name
 from state.records.actions import MISNAMED_EVENTS_MAX
+from tests.connectors.publish.events import ID, alter, drop, drop_constraint, rename
 
 OLD, NEW, THIRD = (table_name(None, "db", name) for name in ("old", "new", "third"))
 OTHER = table_name(None, "elsewhere", "new")
-ID = 7
-LISTED = event_types.ListedFields("", None, None, 1)
-
-
-def image(table_id: int) -> event_types.TableImage:
-    return event_types.TableImage(b"table", table_id, False, (), LISTED)
-
-
-def rename(
-    event_id: int, old: TableName, new: TableName, table_id: int = ID
-) -> event_types.AlterTable:
-    return alter(event_id, new, table_id, before=old)
-
-
-def alter(
-    event_id: int, table: TableName, table_id: int = ID, *, before: TableName | None = None
-) -> event_types.AlterTable:
-    return event_types.AlterTable(
-        event_id=event_id,
-        event_time=0,
-        event_type="ALTER_TABLE",
-        table=table,
-        before=before or table,
-        before_data=b"",
-        image=image(table_id),
-        write_id=-1,
-        truncate=False,
-        columns_changed=False,
-        location_changed=False,
-        partition_keys_changed=False,
-        listed_before=LISTED,
-        listed_changed=True,
-        known=True,
-    )
-
-
-def drop(event_id: int, table: TableName, table_id: int = ID) -> event_types.DropTable:
-    return event_types.DropTable(
-        event_id=event_id,
-        event_time=0,
-        event_type="DROP_TABLE",
-        table=table,
-        id=table_id,
-        transactional=False,
-    )
-
-
-def drop_constraint(event_id: int, table: TableName) -> event_types.DropConstraint:
-    return event_types.DropConstraint(
-        event_id=event_id,
-        event_time=0,
-        event_type="DROP_CONSTRAINT",
-        table=table,
-        constraint="pk",
-    )
 
 
 def after(*events: event_types.Event) -> list[Addressed]:
