@@ -3,6 +3,12 @@
 import re
 from typing import Final
 
+import msgspec
+
+UNDECODABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError)
+"""What msgspec raises for bytes that it can't decode: a text that isn't UTF-8 is none of its own
+errors."""
+
 
 class MetatideError(Exception):
     """A failure with a message for people; the command line prints it in one line."""

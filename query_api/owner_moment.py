@@ -10,6 +10,7 @@ from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
+from hive.errors import UNDECODABLE
 from hive.names import TableName
 from query_api.elapsed import elapsed_s
 from query_api.latest.latest_log import LatestLog
@@ -81,6 +82,6 @@ def decode(data: bytes, shard: int) -> OwnerMoment | None:
     """The moment in such bytes; None if they can't be read."""
     try:
         form = _decode(data)
-    except msgspec.DecodeError:
+    except UNDECODABLE:
         return None
     return OwnerMoment(shard, form.targets, form.reached, form.mark, elapsed_s() + CACHED_S_MAX)

@@ -4,7 +4,7 @@ from zlib import crc32
 
 import msgspec
 
-from hive.errors import InputError
+from hive.errors import UNDECODABLE, InputError
 
 
 class NotificationRow(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ def row_from_json(line: str | bytes) -> NotificationRow:
     """The row in a line of an exported log: a JSON object of its columns."""
     try:
         return _row(_COLUMNS.decode(line))
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         raise InputError(f"not a row of NOTIFICATION_LOG: {error}") from None
 
 

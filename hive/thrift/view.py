@@ -146,7 +146,10 @@ class View:
 
     def _text_at(self, at: int) -> tuple[str, int]:
         end = skip(self._data, at, STRING)
-        return self._data[at + PACK_I32.size : end].decode(), end
+        try:
+            return self._data[at + PACK_I32.size : end].decode(), end
+        except UnicodeDecodeError as error:
+            raise ThriftError(f"the text at byte {at} is no UTF-8: {error.reason}") from None
 
 
 def _beyond(data: bytes) -> ThriftError:

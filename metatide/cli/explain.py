@@ -7,6 +7,7 @@ import click
 import httpx
 import msgspec
 
+from hive.errors import UNDECODABLE
 from hive.names import parse_table_name
 from metatide.cli.reading import Server, reading, table_name
 from metatide.cli.reason_texts import REASONS, ReasonText, why_cold
@@ -99,7 +100,7 @@ def _part(response: httpx.Response, kind: type[T]) -> T | None:
     """What the response says; None where a server has no such path, or doesn't let us see it."""
     try:
         return msgspec.json.decode(response.content, type=kind) if response.is_success else None
-    except msgspec.DecodeError:
+    except UNDECODABLE:
         return None
 
 

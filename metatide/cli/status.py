@@ -11,7 +11,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from hive.errors import MachineError
+from hive.errors import UNDECODABLE, MachineError
 from metatide.config import Config, Effective, configured
 from metatide.health import ConnectorHealth, Health, Level, combined, hear_once, judge
 from metatide.health.thresholds import thresholds, worst
@@ -133,7 +133,7 @@ def _ask(client: httpx.Client, name: str, address: str, content: bool) -> dict[s
         msgspec.json.decode(answer.content, type=_Answer)
     except httpx.HTTPError as error:
         return {**unreachable, "unreachable": str(error)}
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         return {**unreachable, "unreachable": f"it answers something else: {error}"}
     status: dict[str, Any] = answer.json()
     if content:

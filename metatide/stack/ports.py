@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from hive.errors import UNDECODABLE
 from metatide.stack.machine import is_free
 
 RANGE = range(20_000, 32_000)
@@ -20,7 +21,7 @@ class Ports:
         self._path = path
         self._ports: dict[str, int] = {}
         # If a crash of the machine emptied the file, only the previous numbers are lost.
-        with suppress(FileNotFoundError, msgspec.DecodeError):
+        with suppress(FileNotFoundError, *UNDECODABLE):
             self._ports = msgspec.json.decode(path.read_bytes(), type=dict[str, int])
 
     def take(self, name: str) -> int:

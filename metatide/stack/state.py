@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from hive.errors import MachineError
+from hive.errors import UNDECODABLE, MachineError
 
 Phase = Literal["waiting", "starting", "running", "restarting", "stopped"]
 
@@ -54,7 +54,7 @@ class StateFile:
         """The state; None if no stack of this user runs or a crash left the file incomplete."""
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=StackState)
-        except (FileNotFoundError, NotADirectoryError, PermissionError, msgspec.DecodeError):
+        except (FileNotFoundError, NotADirectoryError, PermissionError, *UNDECODABLE):
             return None
 
     def remove(self) -> None:

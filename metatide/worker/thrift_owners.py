@@ -7,6 +7,7 @@ import httpx
 import msgspec
 import structlog
 
+from hive.errors import UNDECODABLE
 from metatide.worker.shards import WorkerShards
 from query_api.http.forward import Forwarder
 from query_api.thrift.metastore.link import Address
@@ -57,6 +58,6 @@ class ThriftOwners:
             return None
         try:
             return httpx.URL(url).host, msgspec.json.decode(answer.content, type=ThriftPort).port
-        except msgspec.DecodeError as error:
+        except UNDECODABLE as error:
             log.warning("a worker doesn't tell its Thrift port", url=url, error=str(error))
             return None

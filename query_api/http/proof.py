@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hive.errors import CutOffError, ForbiddenError, UnprovedError
+from hive.errors import UNDECODABLE, CutOffError, ForbiddenError, UnprovedError
 from query_api.http.gate import OPERATOR, PARTNER
 from query_api.http.messages import Headers, header, send_problem
 from query_api.partners import Partners, Question
@@ -210,7 +210,7 @@ class ProvedReader:
         payload = await self._next()
         try:
             return _decode(payload)
-        except msgspec.DecodeError as error:
+        except UNDECODABLE as error:
             raise UnprovedError(f"the head of an answer can't be read: {error}") from error
 
     async def body(self) -> AsyncIterator[bytes]:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
-from hive.errors import InputError, TooLargeError
+from hive.errors import UNDECODABLE, InputError, TooLargeError
 from hive.names import (
     DatabaseName,
     TableName,
@@ -164,7 +164,7 @@ def _pairs(query: bytes) -> Sequence[tuple[str, str]]:
 def _parse_body(body: bytes) -> Body:
     try:
         parameters = _decode_body(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNDECODABLE as error:
         raise InputError(f"the body is invalid: {error}"[:200]) from None
     for name in parameters.names or ():
         _check("name", name)

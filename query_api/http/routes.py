@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from hive.errors import InputError, MetatideError
+from hive.errors import UNDECODABLE, InputError, MetatideError
 from query_api.http.gate import Gate
 from query_api.http.messages import header, problem, require_json, status_of
 from query_api.http.operation import Operation, OperationRequest
@@ -49,7 +49,7 @@ async def _body_of(request: Request, kind: type[B]) -> B:
     body = await read_body(request.scope, request.receive)
     try:
         return msgspec.json.decode(body or b"{}", type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNDECODABLE as error:
         raise InputError(f"the body is invalid: {error}"[:200]) from None
 
 

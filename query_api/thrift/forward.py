@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import structlog
 
-from hive.errors import ThriftError, UnprovedError, UpstreamError
+from hive.errors import UNDECODABLE, ThriftError, UnprovedError, UpstreamError
 from hive.names import TableName
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, binary, i64, string
@@ -219,7 +219,7 @@ class Peers:
         if "targets" in fields:
             try:
                 answer.targets = _decode_targets(fields["targets"])
-            except msgspec.DecodeError as error:
+            except UNDECODABLE as error:
                 raise UpstreamError(f"its answer can't be read: {error}") from error
         # What nobody has proved isn't kept for others.
         if nonce is not None and "moment" in fields:

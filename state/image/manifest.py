@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from hive.errors import ImageError, OtherImageError
+from hive.errors import UNDECODABLE, ImageError, OtherImageError
 from hive.urls import masked
 from state.store import Identity, StorePosition
 
@@ -72,7 +72,7 @@ def decode(data: bytes, where: str) -> Manifest:
         if format_ != FORMAT:
             raise OtherImageError(f"the image {masked(where)} is of format {format_}, not {FORMAT}")
         manifest = _decoder.decode(data)
-    except msgspec.MsgspecError as error:
+    except UNDECODABLE as error:
         raise ImageError(f"the image {masked(where)} is torn: {error}. Delete it") from error
     for file in manifest.files:
         # The file is written to a folder under this name.

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from hive.errors import RecordFormatError, UnwritableRecordError
+from hive.errors import UNDECODABLE, RecordFormatError, UnwritableRecordError
 from state.records.envelopes import AnyRecord, Skip
 
 FORMAT_VERSION = 1
@@ -49,7 +49,7 @@ def decode(value: bytes) -> AnyRecord:
         raise _version_problem(value)
     try:
         return _decoder.decode(memoryview(value)[1:])
-    except msgspec.MsgspecError as error:
+    except UNDECODABLE as error:
         raise RecordFormatError(
             f"a record of the topic can't be read: {error}", Unreadable.DAMAGED
         ) from error

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from hive.errors import RecordFormatError
+from hive.errors import UNDECODABLE, RecordFormatError
 from state.records.codec import FORMAT_VERSION
 
 EVERY_S: Final = 1.0
@@ -56,5 +56,5 @@ def decode_heartbeat(value: bytes) -> Heartbeat:
         raise RecordFormatError(f"a heartbeat can't begin with {value[:1]!r}")
     try:
         return _decoder.decode(memoryview(value)[1:])
-    except msgspec.MsgspecError as error:
+    except UNDECODABLE as error:
         raise RecordFormatError(f"a heartbeat can't be read: {error}") from error

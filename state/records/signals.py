@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hive.errors import RecordFormatError
+from hive.errors import UNDECODABLE, RecordFormatError
 from hive.names import TableName
 from state.records.codec import FORMAT_VERSION
 from state.records.envelopes import Record, Scope, ScopeKind
@@ -90,5 +90,5 @@ def decode_signal(value: bytes) -> AnySignal:
         )
     try:
         return _decoder.decode(memoryview(value)[1:])
-    except msgspec.MsgspecError as error:
+    except UNDECODABLE as error:
         raise RecordFormatError(f"a message of the signals topic can't be read: {error}") from error

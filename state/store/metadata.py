@@ -48,7 +48,7 @@ encode = msgspec.msgpack.Encoder().encode
 def differences(stored: bytes, expected: Identity) -> str | None:
     """Describes why a store isn't the expected one; None when it is.
 
-    Raises `msgspec.MsgspecError` when the stored bytes aren't an identity.
+    Raises one of `UNDECODABLE` when the stored bytes aren't an identity.
     """
     format_version = _decode_version(stored).format_version
     if format_version != expected.format_version:

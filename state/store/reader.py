@@ -6,10 +6,9 @@ from threading import Lock
 from typing import Self
 from weakref import WeakSet
 
-import msgspec
 from rocksdict import AccessType, Rdict
 
-from hive.errors import OtherStoreError
+from hive.errors import UNDECODABLE, OtherStoreError
 from state.store import metadata
 from state.store.column_families import ColumnFamilies
 from state.store.commits import Commits
@@ -78,7 +77,7 @@ class ReadOnlyStore:
             difference = identity and metadata.differences(stored or b"", identity)
             self._identity = metadata.decode_identity(stored or b"")
             self._position = metadata.decode_position(position or b"")
-        except msgspec.MsgspecError as error:
+        except UNDECODABLE as error:
             self._families.close()
             raise self._faults.cold(
                 f"it has no readable identity and position ({error})"

@@ -106,6 +106,12 @@ def test_a_version_that_no_order_has_is_refused(order: Order) -> None:
         decode_signal(encode_signal(order))
 
 
+def test_texts_that_are_no_utf_8_are_refused() -> None:
+    signal = encode_signal(LoadRequest(0, Scope(ScopeKind.TABLE, TABLE), 3))
+    with pytest.raises(RecordFormatError, match="utf-8"):
+        decode_signal(signal.replace(TABLE.db.encode(), b"\xff" * len(TABLE.db)))
+
+
 @given(SIGNALS)
 def test_signals_survive_the_topic(signal: AnySignal) -> None:
     assert decode_signal(encode_signal(signal)) == signal

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from hive.errors import InputError, MetatideError
+from hive.errors import UNDECODABLE, InputError, MetatideError
 from hive.names import TableName, parse_table_name
 from query_api.http.forward import Forwarder
 from query_api.reasons import Reason
@@ -101,7 +101,7 @@ class CachedTables:
                 tables = _decode(answer.content).tables
                 if [table.table for table in tables] == [str(name) for name in names]:
                     return tables
-        except msgspec.DecodeError:
+        except UNDECODABLE:
             pass
         return [_not_held(name, Reason.NOT_OWNED, "its owner doesn't answer") for name in names]
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from hive.errors import UNDECODABLE
 from query_api.http.forward import Forwarder, WholeAnswer
 from query_api.http.page.history import PATH as HISTORY_PATH
 from query_api.http.page.history import History
@@ -147,7 +148,7 @@ class GroupOverview:
             return None
         try:
             return _decode_history(answer.content)
-        except (msgspec.DecodeError, ValueError):
+        except UNDECODABLE:
             return None
 
     def _others(self) -> list[str]:
@@ -171,6 +172,6 @@ class GroupOverview:
             return WorkerPart(url, said, None, [], [])
         try:
             [part] = _decode(answer.content).workers
-        except (msgspec.DecodeError, ValueError):
+        except UNDECODABLE:
             return WorkerPart(url, "its answer can't be read", None, [], [])
         return msgspec.structs.replace(part, url=url)

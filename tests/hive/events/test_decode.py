@@ -19,7 +19,7 @@ from hive.events.message_types import MESSAGE_TYPES, Message
 from hive.events.row import NotificationRow, row_from_json
 from hive.names import TableName
 from hive.thrift.binary import decode as decode_object
-from hive.thrift.structs import FOREIGN_KEY, PARTITION
+from hive.thrift.structs import CATALOG, FOREIGN_KEY, PARTITION
 from metatide.demo import messages
 from tests.hive.events.logs import DATA, LOGS, notification_rows, rows
 
@@ -179,6 +179,38 @@ def test_commits_have_write_ids_from_4_1_on() -> None:
     assert event("COMMIT_TXN", messages.commit_txn(4, [])).write_ids == ()
     assert event("ABORT_TXN", messages.abort_txn(4, ["D"])).write_ids is None
     assert event("ABORT_TXN", messages.abort_txn(4, ["D"], [7])).write_ids == (7,)
+
+
+def test_transactions_begin_as_a_range_or_a_list() -> None:
+    assert event("OPEN_TXN", '{"fromTxnId":3,"toTxnId":5}').ranges == ((3, 5),)
+    assert event("OPEN_TXN", '{"txnIds":[3,5]}').ranges == ((3, 3), (5, 5))
+    with pytest.raises(EventError, match="transactions 5 to 3"):
+        event("OPEN_TXN", '{"fromTxnId":5,"toTxnId":3}')
+    with pytest.raises(EventError, match="neither a range nor a list of transactions"):
+        event("OPEN_TXN", "{}")
+
+
+@pytest.mark.parametrize(("partition_text", "named"), [("ds=a/hr=1", "ds=a/hr=1"), ("", None)])
+def test_a_write_of_a_transaction_names_its_table(partition_text: str, named: str | None) -> None:
+    message = {"txnid": 4, "writeId": 9, "database": "D", "table": "T", "files": []}
+    decoded = event("ACID_WRITE_EVENT", json.dumps({**message, "partition": partition_text}))
+    assert (decoded.table, decoded.txn, decoded.write_id) == (D_T, 4, 9)
+    assert decoded.partition == named
+
+
+def test_catalogs() -> None:
+    created = event("CREATE_CATALOG", '{"catalog":"Spark"}')
+    assert (created.catalog, created.data) == ("spark", None)
+    text = '{"1":{"str":"Spark"},"3":{"str":"/new"}}'
+    message = {"catObjBeforeJson": '{"1":{"str":"Spark"}}', "catObjAfterJson": text}
+    altered = event("ALTER_CATALOG", json.dumps(message))
+    assert altered.catalog == "spark"
+    assert decode_object(CATALOG, altered.data)["locationUri"] == "/new"
+
+
+def test_a_foreign_key_without_columns_names_no_child() -> None:
+    with pytest.raises(EventError, match="names no child"):
+        event("ADD_FOREIGNKEY", messages.add_constraints("ADD_FOREIGNKEY", []))
 
 
 def test_write_ids_are_allocated_to_the_table_that_the_row_or_the_message_names() -> None:

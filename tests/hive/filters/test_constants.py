@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hive.errors import FilterError
-from hive.filters.constants import MAX_STRING, read_constants
+from hive.filters.constants import MAX_STRING, read_constant, read_constants
 from hive.filters.cursor import Cursor
 from hive.filters.expressions import Constant
 from hive.filters.tokens import Token
@@ -67,3 +67,9 @@ def test_a_list_is_read_as_token_by_token(text: str) -> None:
 )
 def test_a_plain_list_is_taken_at_once(text: str, constants: list[Constant]) -> None:
     assert read_constants(_AtOnce(text)) == constants
+
+
+@pytest.mark.parametrize("word", ["date", "Timestamp"])
+def test_a_word_for_a_time_needs_a_string(word: str) -> None:
+    with pytest.raises(FilterError, match=f"expected a string after {word.upper()}, but found 5"):
+        read_constant(Cursor(f"{word} 5"))

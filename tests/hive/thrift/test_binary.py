@@ -92,3 +92,15 @@ def test_a_value_of_another_type_is_refused(value: dict[str, Any]) -> None:
 def test_bytes_that_are_no_struct_are_refused(data: bytes) -> None:
     with pytest.raises(ThriftError):
         decode(FIELD_SCHEMA, data)
+
+
+@pytest.mark.parametrize(
+    ("struct", "data"),
+    [
+        (TABLE, b"\x0f\0\x08\x0b\0\0\0\1\0\0\0\1a\0"),
+        (TABLE, b"\x0d\0\x09\x0b\x08\0\0\0\1\0\0\0\1a\0\0\0\1\0"),
+    ],
+)
+def test_items_of_another_type_are_refused(struct: Struct, data: bytes) -> None:
+    with pytest.raises(ThriftError, match=r"type \d+ at byte \d+ where \d+ is described"):
+        decode(struct, data)

@@ -1,5 +1,6 @@
 from contextlib import suppress
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +26,15 @@ def test_equal_bytes_have_no_differences(data: bytes) -> None:
 def test_bytes_that_are_no_struct_are_refused(data: bytes) -> None:
     with suppress(ThriftError):
         parse(data)
+
+
+def test_levels_and_types_are_limited() -> None:
+    with pytest.raises(ThriftError, match="more than 64 levels"):
+        parse(b"\x0c\0\1" * 100 + b"\0" * 101)
+    with pytest.raises(ThriftError, match="no type has the code 99"):
+        parse(b"\x63\0\1\0\0")
+    with pytest.raises(ThriftError, match="1 bytes too many after a struct"):
+        parse(b"\0\0")
 
 
 def test_the_order_of_a_map_is_no_difference() -> None:

@@ -3,10 +3,11 @@
 from typing import Any
 
 from hypothesis import given
+from hypothesis import strategies as st
 
 from hive.thrift.binary import decode, encode
 from hive.thrift.canonical import ACID_PARTITION
-from hive.thrift.splice import acid_partition, without_buckets, without_columns
+from hive.thrift.splice import acid_partition, has_values, without_buckets, without_columns
 from hive.thrift.structs import PARTITION, TABLE
 from tests.hive.thrift.objects import values
 
@@ -38,3 +39,8 @@ def test_a_table_without_buckets(mapping: dict[str, Any]) -> None:
     if expected.get("sd", {}).get("numBuckets", 0) > 0:
         expected["sd"]["numBuckets"] = -1
     assert decode(TABLE, without_buckets(TABLE, data)) == expected
+
+
+@given(*[st.lists(st.sampled_from(["", "a", "ab", "ü"]), max_size=3)] * 2)
+def test_a_partition_has_its_values_and_no_others(stored: list[str], wanted: list[str]) -> None:
+    assert has_values(encode(PARTITION, {"values": stored}), wanted) is (stored == wanted)

@@ -242,3 +242,15 @@ def test_half_of_a_surrogate_pair_is_no_text(text: str) -> None:
     with pytest.raises(ThriftError, match="no JSON"):
         loads(text)
     assert loads('["\\ud83d\\ude00"]') == ["😀"]
+
+
+@pytest.mark.parametrize(
+    ("mapping", "why"),
+    [
+        ({"nme": "a"}, "FieldSchema has no field 'nme'"),
+        ({"name": b"a"}, "a mapping that is no FieldSchema"),
+    ],
+)
+def test_a_mapping_that_is_no_struct_has_no_text(mapping: dict[str, Any], why: str) -> None:
+    with pytest.raises(ThriftError, match=why):
+        dumps(FIELD_SCHEMA, mapping)

@@ -1,5 +1,9 @@
+from contextlib import suppress
+
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hive.errors import RecordFormatError, UnwritableRecordError
 from hive.names import table_name
@@ -70,12 +74,23 @@ def test_what_nobody_could_read_is_not_written(record: AnyRecord) -> None:
         (bytes((FORMAT_VERSION + 1,)) + encode(CHANGE)[1:], "newer_format"),
         (b"\x00x", "unknown_format"),
         (encode(CHANGE)[:-1], "damaged"),
+        (encode(CHANGE).replace(b"a", b"\xff"), "damaged"),
     ],
 )
 def test_a_refusal_has_a_word_for_its_reason(value: bytes, reason: str) -> None:
     with pytest.raises(RecordFormatError) as refused:
         decode(value)
     assert refused.value.reason == reason
+
+
+@given(st.data())
+def test_nothing_but_our_error_comes_of_damaged_bytes(data: st.DataObject) -> None:
+    damaged = bytearray(encode(CHANGE))
+    for _ in range(data.draw(st.integers(1, 3))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    with suppress(RecordFormatError):
+        decode(bytes(damaged))
+    skip_in(bytes(damaged))
 
 
 def test_the_first_bytes_tell_the_type() -> None:
