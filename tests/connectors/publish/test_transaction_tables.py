@@ -157,17 +157,17 @@ def valid_write_ids(log: str, shards: int, *, tracks: bool) -> tuple[dict[str, s
         for shard, actions in route(addressed, shards).items():
             record_count += 1
             folds[shard].apply(Change(0, folds[shard].applied, row.event_id, actions))
-    known: dict[str, str] = {}
+    write_ids: dict[str, str] = {}
     for fold, view in zip(folds, views, strict=True):
         fold.flush()
-        known |= export(ShardReader(view))["valid_write_ids"]
-    return known, record_count
+        write_ids |= export(ShardReader(view))["valid_write_ids"]
+    return write_ids, record_count
 
 
 @pytest.mark.parametrize("log", ["every-event-json", "four-writers", "one-writer"])
 def test_shards_know_the_write_ids_of_real_logs_by_fewer_records(log: str) -> None:
-    known, few = valid_write_ids(log, 12, tracks=True)
-    known_by_all, many = valid_write_ids(log, 12, tracks=False)
-    assert known == known_by_all
-    assert known
+    write_ids, few = valid_write_ids(log, 12, tracks=True)
+    write_ids_by_all, many = valid_write_ids(log, 12, tracks=False)
+    assert write_ids == write_ids_by_all
+    assert write_ids
     assert few < many

@@ -248,7 +248,7 @@ def test_half_of_a_surrogate_pair_is_no_text(text: str) -> None:
     ("mapping", "why"),
     [
         ({"nme": "a"}, "FieldSchema has no field 'nme'"),
-        ({"name": b"a"}, "a mapping that is no FieldSchema"),
+        ({"name": {"a"}}, "a mapping that is no FieldSchema"),
     ],
 )
 def test_a_mapping_that_is_no_struct_has_no_text(mapping: dict[str, Any], why: str) -> None:
