@@ -13,7 +13,7 @@ from connectors.publish.translate import EVERYWHERE, Addressed, translate
 from hive.events import event_types
 from hive.events.decode import decode
 from hive.events.row import row_from_json
-from hive.names import table_name
+from hive.names import TableName, table_name
 from processors.fold import Fold
 from state.export import export
 from state.records import Change
@@ -112,15 +112,16 @@ def test_a_table_with_write_ids_of_a_transaction_learns_of_its_end(
 ) -> None:
     """Connectors begin anywhere in the log; renamed tables keep their write ids."""
     transactions = TransactionTables()
-    begun, ended = set(), set()
-    holding: dict[int, set[object]] = {}
+    begun: set[int] = set()
+    ended: set[int] = set()
+    holding: dict[int, set[TableName]] = {}
     for event_id, step in enumerate(steps):
         match step:
             case ("open", int(txn)) if txn not in begun:
                 begun.add(txn)
                 holding[txn] = set()
                 event: event_types.Event = opened(event_id, txn, txn)
-            case ("allocate", int(txn), table) if txn in begun - ended:
+            case ("allocate", int(txn), TableName() as table) if txn in begun - ended:
                 holding[txn].add(table)
                 event = allocated(event_id, txn, table)
             case ("end", int(txn), commits) if txn in begun - ended:
@@ -129,7 +130,7 @@ def test_a_table_with_write_ids_of_a_transaction_learns_of_its_end(
                 addressees = {to for to, _ in transactions.address(event, translate(event))}
                 assert EVERYWHERE in addressees or addressees >= holding.pop(txn)
                 continue
-            case ("rename", old, new) if old != new:
+            case ("rename", TableName() as old, TableName() as new):
                 for tables in holding.values():
                     if old in tables:
                         tables.remove(old)

@@ -245,12 +245,14 @@ def test_half_of_a_surrogate_pair_is_no_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mapping", "why"),
+    ("struct", "mapping", "why"),
     [
-        ({"nme": "a"}, "FieldSchema has no field 'nme'"),
-        ({"name": {"a"}}, "a mapping that is no FieldSchema"),
+        (FIELD_SCHEMA, {"nme": "a"}, "FieldSchema has no field 'nme'"),
+        (TABLE, {"parameters": 5}, "a mapping that is no Table"),
     ],
 )
-def test_a_mapping_that_is_no_struct_has_no_text(mapping: dict[str, Any], why: str) -> None:
+def test_a_mapping_that_is_no_struct_has_no_text(
+    struct: Struct, mapping: dict[str, Any], why: str
+) -> None:
     with pytest.raises(ThriftError, match=why):
-        dumps(FIELD_SCHEMA, mapping)
+        dumps(struct, mapping)
