@@ -172,6 +172,7 @@ class GroupOverview:
             return WorkerPart(url, said, None, [], [])
         try:
             [part] = _decode(answer.content).workers
-        except UNDECODABLE:
+        # It may tell of no worker, or of several.
+        except (*UNDECODABLE, ValueError):
             return WorkerPart(url, "its answer can't be read", None, [], [])
         return msgspec.structs.replace(part, url=url)

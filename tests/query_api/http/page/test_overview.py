@@ -1,5 +1,6 @@
 """How a group looks at a glance."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -110,6 +111,19 @@ def test_other_workers_are_asked_and_those_that_do_not_answer_are_named() -> Non
     assert [shard["shard"] for shard in by_url[url]["shards"]] == [1]
     assert by_url[url]["shards"][0]["tables"]["warm"] == 1
     assert by_url[nobody]["fault"] == "doesn't answer"
+
+
+@pytest.mark.parametrize("workers", [[], [None, None]])
+def test_an_answer_of_no_worker_or_of_several_is_not_read(
+    monkeypatch: pytest.MonkeyPatch, workers: list[None]
+) -> None:
+    monkeypatch.setattr(overview, "_decode", lambda _: SimpleNamespace(workers=workers))
+    with serving(MemoryShards(None, warm().shards[0])) as url:
+        shards = MemoryShards(MemoryShard(), None)
+        shards.urls = {1: url}
+        [response] = get(shards, PATH)
+    faults = {worker["url"]: worker["fault"] for worker in response.json()["workers"]}
+    assert faults[url] == "its answer can't be read"
 
 
 @pytest.mark.parametrize("path", [PATH, "/v1/events"])
