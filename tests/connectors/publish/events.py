@@ -23,9 +23,7 @@ def alter(
     event_id: int, table: TableName, table_id: int = ID, *, before: TableName | None = None
 ) -> event_types.AlterTable:
     return event_types.AlterTable(
-        event_id=event_id,
-        event_time=0,
-        event_type="ALTER_TABLE",
+        **_head(event_id, "ALTER_TABLE"),
         table=table,
         before=before or table,
         before_data=b"",
@@ -43,22 +41,13 @@ def alter(
 
 def drop(event_id: int, table: TableName, table_id: int = ID) -> event_types.DropTable:
     return event_types.DropTable(
-        event_id=event_id,
-        event_time=0,
-        event_type="DROP_TABLE",
-        table=table,
-        id=table_id,
-        transactional=False,
+        table=table, id=table_id, transactional=False, **_head(event_id, "DROP_TABLE")
     )
 
 
 def drop_constraint(event_id: int, table: TableName) -> event_types.DropConstraint:
     return event_types.DropConstraint(
-        event_id=event_id,
-        event_time=0,
-        event_type="DROP_CONSTRAINT",
-        table=table,
-        constraint="pk",
+        table=table, constraint="pk", **_head(event_id, "DROP_CONSTRAINT")
     )
 
 
