@@ -1,6 +1,7 @@
 """Sends the connectors requests for loads that the fold found missing, and operators' orders."""
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -104,9 +105,12 @@ class Signals:
         self._room = AT_ONCE_MAX
         """How many requests may be sent before the next tick."""
         self._tick_s = 0.0
-        """When the next tick is due, by the event loop's clock."""
+        """When the next tick may be, by the event loop's clock."""
+        self._due_s = math.inf
+        """No request that waits is due before."""
         self._taken = asyncio.Event()
-        """Set when there is something to send, or to be acknowledged, that wasn't there before."""
+        """Set when there is something to send, or to be acknowledged, that wasn't there before, or
+        when something is due earlier."""
         # Not idempotent: a request that comes twice is one, and brokers that lose records have an
         # idempotent producer fail for good.
         self._producer = Producer(
@@ -184,20 +188,28 @@ class Signals:
             self._producer.poll(0)
 
     async def _is_tick(self) -> bool:
-        """Waits for the next tick, or for the first request for a scope that comes before it. There
-        are no ticks while nothing waits to be sent or acknowledged, and all may be sent at once.
-        """
-        loop = asyncio.get_running_loop()
+        """Waits for the next tick, or for the first request for a scope that comes before it."""
+        while True:
+            try:
+                async with asyncio.timeout_at(self._next_tick_s()):
+                    await self._taken.wait()
+            except TimeoutError:
+                self._tick_s = asyncio.get_running_loop().time() + TICK_S
+                return True
+            self._taken.clear()
+            if self._fresh:
+                return False
+
+    def _next_tick_s(self) -> float | None:
+        """When the next tick is due, by the event loop's clock. There is none while nothing is due
+        or to be acknowledged, and all may be sent at once."""
         is_full = self._room < AT_ONCE_MAX
-        ticks = is_full or bool(self._waiting) or len(self._producer) > 0
-        try:
-            async with asyncio.timeout_at(self._tick_s if ticks else None):
-                await self._taken.wait()
-        except TimeoutError:
-            self._tick_s = loop.time() + TICK_S
-            return True
-        self._taken.clear()
-        return False
+        if is_full or len(self._producer) > 0:
+            return self._tick_s
+        if not self._waiting:
+            return None
+        rest_s = self._due_s - self._clock()
+        return max(self._tick_s, asyncio.get_running_loop().time() + rest_s)
 
     def close(self) -> None:
         """Sends what can be sent at once; whoever misses the rest asks again."""
@@ -211,14 +223,21 @@ class Signals:
                 # Somebody waits for it, and its cause may have gone since it was last looked at.
                 waiting.unknown = unknown
                 waiting.due_s = min(waiting.due_s, waiting.looked_s + AGAIN_FIRST_S)
+                self._bring_forward(waiting.due_s)
         elif waiting is not None or len(self._waiting) < WAITING_MAX:
             now = self._clock()
             self._waiting.pop(key, None)
             self._waiting[key] = _Waiting(request, unknown, now, now, now)
+            self._bring_forward(now)
             # Reasons that follow each other quickly are one request: they wait for the tick.
             if waiting is None and len(self._fresh) < self._room:
                 self._fresh.append(key)
                 self._taken.set()
+
+    def _bring_forward(self, due_s: float) -> None:
+        if due_s < self._due_s:
+            self._due_s = due_s
+            self._taken.set()
 
     def _send_fresh(self) -> None:
         fresh, self._fresh = self._fresh, []
@@ -230,6 +249,7 @@ class Signals:
         due = [key for key, waiting in self._waiting.items() if waiting.due_s <= now]
         self._fresh, self._room = [], AT_ONCE_MAX
         self._send_first(due[:AT_ONCE_MAX])
+        self._due_s = min((waiting.due_s for waiting in self._waiting.values()), default=math.inf)
 
     def _send_first(self, keys: Iterable[_Key]) -> None:
         now = self._clock()

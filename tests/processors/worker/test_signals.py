@@ -161,6 +161,34 @@ async def test_the_first_request_for_something_waits_for_no_tick(asking: Asking)
     assert [asking.sent_before_tick(), asking.sent(), asking.sent_before_tick()] == [0, 1, 0]
 
 
+async def test_its_task_rests_while_nothing_is_due(asking: Asking) -> None:
+    asking.fold(LoadBegin(0, "long", SCOPE))
+    asking.read()
+    assert not await asking.is_tick()
+    assert asking.sent_before_tick() == 0
+    assert await asking.is_tick()
+    assert (asking.sent(), asking.waiting) == (0, 1)
+    turn = asyncio.create_task(asking.is_tick())
+    done, _ = await asyncio.wait([turn], timeout=3 * TICK_S)
+    assert not done
+    asking.fold(Reset(1, 3))
+    asking.fold(Change(1, 3, 4, (CreateTable(IMAGE),)), Change(1, 4, 5, (Undecodable(TABLE),)))
+    async with asyncio.timeout(AGAIN_FIRST_S / 2):
+        assert await turn
+    assert asking.sent() == 1
+
+
+async def test_its_task_wakes_when_a_request_is_due(asking: Asking) -> None:
+    asking.fold(LoadBegin(0, "long", SCOPE))
+    asking.read()
+    assert not await asking.is_tick()
+    asking.sent_before_tick()
+    assert await asking.is_tick()
+    asking.sent(AGAIN_FIRST_S - 2 * TICK_S)
+    async with asyncio.timeout(AGAIN_FIRST_S / 2):
+        assert await asking.is_tick()
+
+
 async def test_many_first_requests_wait_for_ticks(asking: Asking) -> None:
     for number in range(3 * AT_ONCE_MAX):
         asking.miss(number)
