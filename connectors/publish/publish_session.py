@@ -80,7 +80,9 @@ class PublishSession:
         """Of the rows that were published since the watermark rose."""
         self._furthest = tails.furthest
         """The last event that any connector has published."""
-        self._loaded = tails.loaded
+        # Brokers may have deleted since what this connector knows them to have had.
+        self._reached = max(tails.loaded, watermark.furthest(tails.epoch))
+        """The last event that the log is known to have had."""
         self._written_s: dict[int, int] = {}
         """When the event that was checked last was written: the topic doesn't tell it."""
         self._unchecked = tails.published
@@ -128,7 +130,7 @@ class PublishSession:
             return False
         self._unchecked, self.ends, self.has_compared = tails.published, tails.ends, False
         self._furthest = max(self._furthest, tails.furthest, key=_event_id)
-        self._loaded = max(self._loaded, tails.loaded)
+        self._reached = max(self._reached, tails.loaded)
         self._is_calm = self.must_compare = False
         return True
 
@@ -197,7 +199,7 @@ class PublishSession:
             self._marks = {}
 
     def _check(self, poll: Poll) -> None:
-        other = published_history.check(poll, self._furthest, self._loaded)
+        other = published_history.check(poll, self._furthest, self._reached)
         if other is None and self._unchecked:
             hashes = self._source.hashes(sorted({event.event_id for event in self._unchecked}))
             other = published_history.check_all(hashes, self._unchecked)

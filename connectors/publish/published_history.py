@@ -20,17 +20,18 @@ class OtherHistory(NamedTuple):
     why: str
 
 
-def check(poll: Poll, published: PublishedEvent, loaded: int = 0) -> OtherHistory | None:
+def check(poll: Poll, published: PublishedEvent, reached: int = 0) -> OtherHistory | None:
     """Compares the sequence and the checked row of a poll with what was published, and the last
-    event that a load has seen."""
+    event that a load, or brokers that have lost it since, are known to have seen."""
     if poll.current < published.event_id:
         return OtherHistory(
             f"the last event is {poll.current}, but {published.event_id} was published: "
             "ids went back"
         )
-    if poll.current < loaded:
+    if poll.current < reached:
         return OtherHistory(
-            f"the last event is {poll.current}, but a load has seen {loaded}: ids went back"
+            f"the last event is {poll.current}, but the log had come to {reached} before: ids "
+            "went back"
         )
     if published.hash is not None and poll.checked not in (None, published.hash):
         return OtherHistory(

@@ -61,6 +61,11 @@ class Watermark:
             is_known = epoch == self._epoch and len(self._uptos) > 0
             return min(self._uptos[shard] for shard in shards) if is_known else -1
 
+    def furthest(self, epoch: int) -> int:
+        """The last event that any shard has in this epoch; -1 if none has any yet."""
+        with self._changed:
+            return max(self._uptos, default=-1) if epoch == self._epoch else -1
+
     def mark(self, epoch: int, event: int) -> int | None:
         """The mark of an event's row that was published in this epoch, if it is still known."""
         with self._changed:

@@ -25,10 +25,10 @@ def test_ids_that_went_back_are_another_history() -> None:
 
 
 def test_a_load_that_has_seen_a_later_event_was_read_in_another_history() -> None:
-    other = check(Poll(150, b"hash", []), KNOWN, loaded=151)
+    other = check(Poll(150, b"hash", []), KNOWN, reached=151)
     assert other is not None
-    assert "a load has seen 151" in other.why
-    assert check(Poll(151, b"hash", []), KNOWN, loaded=151) is None
+    assert "had come to 151 before" in other.why
+    assert check(Poll(151, b"hash", []), KNOWN, reached=151) is None
 
 
 def test_each_row_that_was_published_tells_of_another_history() -> None:

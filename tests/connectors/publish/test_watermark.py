@@ -18,6 +18,16 @@ def test_only_events_of_the_present_epoch_are_published() -> None:
     assert (watermark.event(0, SHARDS), watermark.event(1, SHARDS)) == (-1, 5)
 
 
+def test_what_any_shard_had_is_remembered_within_an_epoch() -> None:
+    watermark = Watermark()
+    assert watermark.furthest(0) == -1
+    watermark.rise(0, [7, 9])
+    watermark.rise(0, [5, 5])
+    assert (watermark.furthest(0), watermark.furthest(1)) == (9, -1)
+    watermark.rise(1, [5, 6])
+    assert (watermark.furthest(0), watermark.furthest(1)) == (-1, 6)
+
+
 def test_who_waits_goes_on_once_the_event_is_published() -> None:
     watermark, passed = Watermark(), threading.Event()
     watermark.rise(3, [7, 7])
