@@ -76,6 +76,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     def __init__(self, scheduler: Scheduler, process: Process) -> None:
         super().__init__()
         self.process = process
+        self.time = process.monotonic  # type: ignore[method-assign]
         self.strand: Strand
         self.is_woken = False
         self._scheduler = scheduler
@@ -83,9 +84,6 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._timers: list[tuple[float, int, _Timer]] = []
         self._timers_made = 0
         self._pools: dict[int, tuple[Any, _Pool]] = {}
-
-    def time(self) -> float:
-        return self.process.monotonic()
 
     def start(self, main: Callable[[], Any]) -> None:
         """Runs a coroutine in the process until both end."""

@@ -31,25 +31,22 @@ class Process:
         self.wall_ahead_s = 0.0
         """How far its wall clock is ahead of the true time."""
         self._scheduler = scheduler
-        self._rate = 1.0
+        self.rate = 1.0
+        """How many seconds of its clock there are in a true one."""
         self._base = scheduler.random(name).uniform(1_000, 2_000)
         self._since = scheduler.now
         self._strands: list[Strand] = []
 
     def monotonic(self) -> float:
-        return self._base + (self._scheduler.now - self._since) * self._rate
+        return self._base + (self._scheduler.now - self._since) * self.rate
 
     def wall(self) -> float:
         return self._scheduler.epoch_s + self._scheduler.now + self.wall_ahead_s
 
-    def true_s(self, seconds: float) -> float:
-        """How long so many seconds of this process's clock really take."""
-        return seconds / self._rate
-
     def drift(self, rate: float) -> None:
         """From now on the clock is too fast, or too slow."""
         self._base, self._since = self.monotonic(), self._scheduler.now
-        self._rate = rate
+        self.rate = rate
 
     def spawn(self, work: Callable[[], object], name: str) -> "Strand":
         strand = Strand(self._scheduler, self, work, name)
@@ -100,15 +97,15 @@ class Strand(greenlet):
             raise Killed
         self._waits = True
         if timeout_s is not None:
-            wait_s = process.true_s(timeout_s) if timeout_s > 0.0 else 0.0
-            scheduler.after(wait_s, self._go_on, self._pauses)
-        scheduler.hub.switch()
+            wait_s = timeout_s / process.rate if timeout_s > 0.0 else 0.0
+            scheduler.continue_after(wait_s, self, self._pauses)
+        scheduler.give_way()
         if not process.alive:
             raise Killed
 
     def wake(self) -> None:
         if self._waits:
-            self._scheduler.soon(self._go_on, self._pauses)
+            self._scheduler.continue_soon(self, self._pauses)
 
     def kill(self) -> None:
         if not self.dead and self is not getcurrent():
@@ -116,16 +113,19 @@ class Strand(greenlet):
             if self.gr_frame is not None:
                 self._scheduler.run_strand(self)
 
-    def _go_on(self, pause: int) -> None:
-        process, scheduler = self.process, self._scheduler
+    def begin_turn(self, pause: int) -> bool:
+        """Whether to run it now, after a pause; not if that has ended, or the process runs no more.
+        A frozen process goes on when it has thawed."""
+        process = self.process
         if pause != self._pauses or not process.alive or self.dead:
-            return
+            return False
+        scheduler = self._scheduler
         if process.frozen_until > scheduler.now:
-            scheduler.after(process.frozen_until - scheduler.now, self._go_on, pause)
-            return
+            scheduler.continue_after(process.frozen_until - scheduler.now, self, pause)
+            return False
         self._pauses = pause + 1
         self._waits = False
-        scheduler.run_strand(self)
+        return True
 
     def _work(self) -> None:
         try:
@@ -148,9 +148,12 @@ class Scheduler:
         """What nobody has handled in an event loop."""
         self.process: Process | None = None
         """The process whose code runs now."""
-        self._due: list[tuple[float, int, Callable[..., object], tuple[Any, ...]]] = []
+        self._due: list[tuple[float, int, Callable[[], object] | None, Strand | None, int]] = []
+        """By time, then in the order of arrival: what is to be called, or which strand goes on
+        after which of its pauses."""
         self._numbers = 0
-        self._wakes = self.random("wakes")
+        self._until = 0.0
+        self._wakes = self.random("wakes").random
         self._current: Strand | None = None
 
     def random(self, purpose: str) -> Random:
@@ -162,21 +165,42 @@ class Scheduler:
         who = self._current.process.name if self._current else "world"
         self.story.append(f"{self.now:10.3f} s  {who:<12} {text}")
 
-    def after(self, seconds: float, work: Callable[..., object], *arguments: Any) -> None:
+    def after(self, seconds: float, work: Callable[[], object]) -> None:
         self._numbers += 1
-        heappush(self._due, (self.now + seconds, self._numbers, work, arguments))
+        heappush(self._due, (self.now + seconds, self._numbers, work, None, 0))
 
-    def soon(self, work: Callable[..., object], *arguments: Any) -> None:
-        self.after(self._wakes.random() * _WAKE_S_MAX, work, *arguments)
+    def continue_after(self, seconds: float, strand: Strand, pause: int) -> None:
+        self._numbers += 1
+        heappush(self._due, (self.now + seconds, self._numbers, None, strand, pause))
+
+    def continue_soon(self, strand: Strand, pause: int) -> None:
+        self.continue_after(self._wakes() * _WAKE_S_MAX, strand, pause)
 
     def run(self, until: float) -> None:
         """Runs everything that is due up to this time."""
         assert getcurrent() is self.hub
-        due = self._due
+        due, self._until = self._due, until
         while due and due[0][0] <= until:
-            self.now, _, work, arguments = heappop(due)
-            work(*arguments)
+            self.now, _, work, strand, pause = heappop(due)
+            if work is not None:
+                work()
+            elif strand is not None and strand.begin_turn(pause):
+                self.run_strand(strand)
         self.now = until
+
+    def give_way(self) -> None:
+        """Lets others run until the current strand is switched to again."""
+        due = self._due
+        # A strand hands over to the next one itself: by way of the hub there would be two switches.
+        while due and due[0][0] <= self._until and due[0][2] is None:
+            self.now, _, _, strand, pause = heappop(due)
+            assert strand is not None
+            if strand.begin_turn(pause):
+                if strand is not self._current:
+                    self._current, self.process = strand, strand.process
+                    strand.switch()
+                return
+        self.hub.switch()
 
     def run_strand(self, strand: Strand) -> None:
         before, around = self._current, self.process

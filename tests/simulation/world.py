@@ -1,7 +1,9 @@
 """A whole deployment in one simulation, and what becomes of it."""
 
+import gc
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -20,6 +22,7 @@ from tests.simulation.scheduler import Process, Scheduler
 from tests.simulation.stores import Disk
 
 METASTORES = 2
+_GARBAGE_AFTER = 50_000
 
 
 @dataclass
@@ -122,11 +125,22 @@ class World:
         self.scheduler.after(seconds, start)
 
 
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Python looks for cyclic garbage less often: that would take a tenth of a run."""
+    before = gc.get_threshold()
+    gc.set_threshold(_GARBAGE_AFTER, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 def simulate(plan: Plan, settle: Callable[[World], None]) -> Outcome:
     """Runs a plan to its end, then lets everything settle."""
     world = World(plan)
     outcome = Outcome(plan, world.scheduler.story)
-    with installed(world.around):
+    with installed(world.around), rare_collections():
         try:
             world.start()
             world.run(plan.seconds)
