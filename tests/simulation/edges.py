@@ -24,6 +24,7 @@ import connectors.loads.signals
 import connectors.publish.producer
 import processors.replay.bulk_replay
 import processors.worker.shard
+import processors.worker.shard_images
 import processors.worker.signals
 import processors.worker.worker
 import query_api.database.fallback
@@ -37,6 +38,7 @@ from query_api.elapsed import elapsed_s
 from tests.simulation import database_reads, stores
 from tests.simulation.broker import Brokers
 from tests.simulation.database import Database
+from tests.simulation.images import ImageStorage, SimulatedImages
 from tests.simulation.kafka_clients import SimulatedAdmin, SimulatedConsumer, SimulatedProducer
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.stores import Disk
@@ -69,6 +71,7 @@ class Surroundings:
         self.database = database
         self.disks = disks
         self._ids = scheduler.random("ids")
+        self._images = ImageStorage(scheduler)
 
     def replacements(self) -> list[tuple[ModuleType, str, object]]:
         brokers, scheduler = self.brokers, self.scheduler
@@ -87,6 +90,8 @@ class Surroundings:
             (processors.worker.worker, "WorkerDirectory", self._directory),
             (processors.worker.worker, "MemoryBudget", lambda _: SimpleNamespace(bytes=0)),
             (processors.worker.worker, "Limits", self._limits),
+            (processors.worker.worker, "Images", partial(SimulatedImages, self._images)),
+            (processors.worker.shard_images, "shutil", SimpleNamespace(rmtree=_leave)),
             (processors.worker.shard, "Store", partial(stores.SimulatedStore, scheduler)),
             (processors.worker.shard, "set_aside", stores.set_aside),
             (processors.replay.bulk_replay, "give_back_freed_memory", lambda: None),
@@ -187,6 +192,10 @@ def _uses_of_time(_modules: int) -> list[tuple[Any, str, object]]:
                         if any(id(default) in _CLOCKS for default in defaults):
                             uses.append((method, "__defaults__", defaults))
     return uses
+
+
+def _leave(path: object, *, ignore_errors: bool) -> None:
+    """Removes nothing: a simulated directory removes leftovers before it makes a store anew."""
 
 
 def _tell(scheduler: Scheduler, _logger: Any, method: str, event: dict[str, Any]) -> str:

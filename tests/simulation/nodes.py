@@ -20,6 +20,7 @@ from tests.simulation.stores import Disk
 
 TOPIC: Final = "events"
 GROUP: Final = "metatide"
+_IMAGES_EVERY_S: Final = 15.0
 
 
 class Node:
@@ -78,13 +79,16 @@ class ConnectorNode(Node):
 class WorkerNode(Node):
     """A worker with its disk, and what answers reads in it."""
 
-    def __init__(self, scheduler: Scheduler, number: int, database: Database, disk: Disk) -> None:
+    def __init__(
+        self, scheduler: Scheduler, number: int, database: Database, disk: Disk, *, images: bool
+    ) -> None:
         super().__init__(scheduler, f"worker-{number}")
         self.disk = disk
         self.loop: SimulatedLoop
         self.worker: Worker | None = None
         self.backend: Backend | None = None
         self._database = database
+        self._images_url = "images" if images else None
 
     def kill(self) -> None:
         super().kill()
@@ -108,6 +112,9 @@ class WorkerNode(Node):
             name=self.name,
             group=GROUP,
             address=f"{self.name}:1",
+            images_url=self._images_url,
+            images_every_s=_IMAGES_EVERY_S,
+            images_keep=2,
         )
         self.worker = Worker(settings)
         self.backend = Backend(WorkerShards(self.worker), SimulatedPrimary(self._database))

@@ -69,6 +69,8 @@ class Plan(msgspec.Struct, frozen=True):
     shards: int
     seconds: float
     steps: tuple[Step, ...]
+    images: bool = False
+    """Whether workers make images, and begin with them."""
 
     def only(self, steps: Sequence[Step]) -> "Plan":
         return msgspec.structs.replace(self, steps=tuple(steps))
@@ -118,6 +120,7 @@ def make_plan(seed: str, *, seconds: float = 120.0, faults: bool = True) -> Plan
         random.choice((1, 2, 3)),
         seconds,
         tuple(sorted(steps)),
+        random.choice((False, True)),
     )
 
 

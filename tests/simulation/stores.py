@@ -74,6 +74,13 @@ class StorePath:
     def exists(self) -> bool:
         return self.path in self.disk.files
 
+    def make(
+        self, identity: Identity, entries: dict[bytes, bytes], position: StorePosition
+    ) -> None:
+        """Makes a store here with this content."""
+        files = self.disk.files[self.path] = _Files(identity)
+        files.entries, files.position = entries, position
+
     def __str__(self) -> str:
         return str(self.path)
 
@@ -87,6 +94,18 @@ class SimulatedDirectory:
 
     def store(self, shard: int) -> StorePath:
         return StorePath(self._disk, self.path / str(shard))
+
+    def new(self, shard: int) -> StorePath:
+        path = StorePath(self._disk, self.path / f"{shard}.new")
+        self._disk.files.pop(path.path, None)
+        return path
+
+    def scratch(self, shard: int) -> StorePath:
+        return StorePath(self._disk, self.path / f"{shard}.image")
+
+    def swap_in(self, shard: int) -> None:
+        files = self._disk.files
+        files[self.path / str(shard)] = files.pop(self.path / f"{shard}.new")
 
     @contextmanager
     def owned(self) -> Iterator[None]:
@@ -152,6 +171,11 @@ class SimulatedStore(MemoryStore):
             self._scheduler.sleep(self._random.uniform(0.001, 0.02))
             self._files.flush()
         return self._files.position
+
+    def copy(self) -> tuple[dict[bytes, bytes], StorePosition]:
+        """What a checkpoint holds, which flushes first."""
+        self.flush()
+        return dict(self._files.entries), self._files.position
 
     def close(self) -> None:
         if self.is_open:

@@ -56,7 +56,7 @@ class World:
             for n in range(plan.connectors)
         ]
         self.workers = [
-            WorkerNode(scheduler, n, self.database, disks[f"worker-{n}"])
+            WorkerNode(scheduler, n, self.database, disks[f"worker-{n}"], images=plan.images)
             for n in range(plan.workers)
         ]
         self.checker = Checker(self.database)
