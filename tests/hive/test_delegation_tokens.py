@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from hive.delegation_tokens import (
     StoredToken,
+    Token,
     TokenIdentifier,
     read_identifier,
     read_stored,
@@ -74,3 +75,10 @@ def test_other_bytes_are_read_or_refused(data: bytes) -> None:
 
 def test_a_password_is_never_shown() -> None:
     assert repr(StoredToken(b"secret", 7)) == "StoredToken(ends_ms=7)"
+    assert "secret" not in f"{Token(b'who', b'secret')!r} {Token(b'who', b'secret')}"
+
+
+def test_a_text_of_other_bytes_is_refused() -> None:
+    data = written(TokenIdentifier("owner", "", "", 0, 0, 0, 0))
+    with pytest.raises(TokenFormatError, match="isn't UTF-8"):
+        read_identifier(data.replace(b"owner", b"\xff\xfe\xfd\xfc\xfb"))

@@ -130,6 +130,8 @@ def test_what_names_no_partition_is_refused(name: str) -> None:
 def test_keys_and_values_must_be_as_many() -> None:
     with pytest.raises(NameFormatError, match="one value for each of the keys ds, hr"):
         partition_name(["ds", "hr"], ["1"])
+    with pytest.raises(NameFormatError, match="one value for each of the keys ds, hr"):
+        partition_names(["ds", "hr"], [["1", "2"], ["1"]])
 
 
 @given(st.lists(st.lists(st.text() | IDENTIFIERS, min_size=2, max_size=2), max_size=4))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hive.collation import Collation
-from hive.reader.collation import of_mysql, read_collation
+from hive.reader.collation import of_mysql, of_postgresql, read_collation
 from hive.schema import Version, create
 from metatide.stack.database import make_engine
 from tests.support.databases.stock_postgres import NewStockDatabase
@@ -90,6 +90,25 @@ def test_columns_of_mariadb(new_mariadb_database: Callable[[], str]) -> None:
             # The names are latin1 still.
             weaker = "latin1_bin" if collation.endswith("_bin") else collation
             assert read_collation(connection) == of_mysql(weaker)
+
+
+@pytest.mark.parametrize("locale", ["colllocale", "colliculocale", "collcollate"])
+def test_languages_of_icu_in_any_release_of_postgresql(locale: str) -> None:
+    """Which column has the language depends on the release."""
+    column = {"collprovider": "i", "collcollate": None}
+    plain = of_postgresql({}, {**column, locale: "en-US"}, "UTF8")
+    czech = of_postgresql({}, {**column, locale: "cs"}, "UTF8")
+    assert not plain.by_bytes
+    assert plain.is_sure("cg", "ch")
+    assert not czech.is_sure("cg", "ch")
+    changed = of_postgresql({}, {**column, locale: "en", "collicurules": "&a<b"}, "UTF8")
+    assert not changed.is_sure("cg", "ch")
+
+
+def test_the_builtin_locales_of_postgresql_sort_by_bytes() -> None:
+    column = {"collprovider": "b", "collcollate": None, "colllocale": "C.UTF-8"}
+    assert of_postgresql({}, column, "UTF8").by_bytes
+    assert not of_postgresql({}, column, "EUC_JP").by_bytes
 
 
 def test_names_of_mysqls_collations() -> None:

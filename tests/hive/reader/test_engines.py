@@ -10,9 +10,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
+from hive.errors import InputError
 from hive.reader import engines
 from hive.reader import login as logins
-from hive.reader.engines import pooled_engine
+from hive.reader.engines import open_engine, pooled_engine
 from tests.hive.reader.private_servers import (
     CERTIFIED,
     engine_of,
@@ -89,6 +90,11 @@ def test_passwords_change_while_an_engine_lives(
         answers(engine)
     path.write_text("test\n")
     assert answers(engine)
+
+
+def test_other_databases_are_refused() -> None:
+    with pytest.raises(InputError, match="not sqlite://"):
+        open_engine("sqlite:///hive.db")
 
 
 def test_mysql_connections_of_a_pool_are_not_used_for_good(

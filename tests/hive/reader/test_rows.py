@@ -12,6 +12,7 @@ from hive.reader.rows.constraints import stored_constraints
 from hive.reader.rows.databases import stored_database
 from hive.reader.rows.details import DetailKind, DetailRow, Details
 from hive.reader.rows.flags import flag
+from hive.reader.rows.grants import GrantKind, stored_grant, stored_member
 from hive.reader.rows.partitions import stored_partition
 from hive.reader.rows.statistics import stored_statistics
 from hive.reader.rows.storage import Storages
@@ -338,3 +339,15 @@ def test_only_a_remote_database_has_a_connector(type_: str | None) -> None:
     assert ("connector_name" in fields) is stored.remote
     assert "managedLocationUri" not in fields
     assert fields["name"] == "db"
+
+
+@pytest.mark.parametrize("kind", ["", "GUEST", None])
+def test_rights_of_unknown_kinds_of_principals_are_left_to_the_metastore(kind: str | None) -> None:
+    own = ("alice", "USER", "SELECT", 7, "admin", "ROLE", 0, None, "hive", "db", "t", None)
+    assert stored_grant(GrantKind.TABLE, own) is not None
+    assert stored_grant(GrantKind.TABLE, (own[0], kind, *own[2:])) is None
+    assert stored_grant(GrantKind.TABLE, (*own[:5], kind, *own[6:])) is None
+    member = ("analysts", "alice", "USER", 0, 7, "admin", "ROLE")
+    assert stored_member(member) is not None
+    assert stored_member((*member[:2], kind, *member[3:])) is None
+    assert (stored_member((*member[:6], kind)) is None) == (kind is not None)
