@@ -20,7 +20,7 @@ from tests.simulation.stores import Disk
 
 TOPIC: Final = "events"
 GROUP: Final = "metatide"
-_IMAGES_EVERY_S: Final = 15.0
+_IMAGES_EVERY_S: Final = 30.0
 
 
 class Node:
