@@ -24,8 +24,7 @@ class ImageStorage:
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self._random = scheduler.random("images")
-        self._manifests: dict[str, bytes] = {}
-        self._entries: dict[str, dict[bytes, bytes]] = {}
+        self._images: dict[str, tuple[bytes, dict[bytes, bytes]]] = {}
 
     def spend(self, least_s: float, most_s: float) -> None:
         """Takes the time of a request, which may fail."""
@@ -35,28 +34,26 @@ class ImageStorage:
 
     def paths(self, folder: str) -> list[str]:
         self.spend(*REQUEST_S)
-        return sorted(path for path in self._manifests if path.startswith(f"{folder}/"))
+        return sorted(path for path in self._images if path.startswith(f"{folder}/"))
 
     def read(self, path: str) -> bytes:
         self.spend(*REQUEST_S)
         try:
-            return self._manifests[path]
+            return self._images[path][0]
         except KeyError:
             raise FileNotFoundError(path) from None
 
     def remove(self, path: str) -> bool:
         self.spend(*REQUEST_S)
-        self._entries.pop(path, None)
-        return self._manifests.pop(path, None) is not None
+        return self._images.pop(path, None) is not None
 
     def put(self, path: str, manifest: Manifest, entries: dict[bytes, bytes]) -> None:
-        self._manifests[path] = manifests.encode(manifest)
-        self._entries[path] = entries
+        self._images[path] = manifests.encode(manifest), entries
 
     def entries(self, path: str) -> dict[bytes, bytes]:
-        if path not in self._entries:
+        if path not in self._images:
             raise ImageError(f"{path} was pruned")
-        return dict(self._entries[path])
+        return dict(self._images[path][1])
 
 
 class SimulatedImages(Images):
