@@ -83,15 +83,17 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[AppState]:
         pages.start()
-        yield {
-            "response_cache": service.response_cache,
-            "latest": backend.latest,
-            "gate": service.gate,
-            "in_flight": backend.in_flight,
-            "recent": backend.recent,
-        }
-        await pages.close()
-        await service.close()
+        try:
+            yield {
+                "response_cache": service.response_cache,
+                "latest": backend.latest,
+                "gate": service.gate,
+                "in_flight": backend.in_flight,
+                "recent": backend.recent,
+            }
+        finally:
+            await pages.close()
+            await service.close()
 
     return Starlette(
         exception_handlers={HTTPException: _problem},

@@ -1,17 +1,13 @@
 """Holds each answer against the history of the database."""
 
-from typing import Any, Final
+from typing import Final
 
-from hive.errors import InputError, NoSuchObjectError
 from hive.write_ids.snapshot import TxnState
 from query_api.reads.databases import GetDatabase
-from query_api.reads.read import Read, Slice
 from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency
-from state.shard_reader import NameLine
-from tests.simulation.clients import AGE_MS, Answered
-from tests.simulation.content import ContentObjects
 from tests.simulation.database import Database, Moment
+from tests.simulation.questions import AGE_MS, Answered, plain
 
 _NEVER: Final = (Reason.PAUSED, Reason.EXCLUDED)
 """Nothing in a simulation gives rise to these."""
@@ -30,30 +26,30 @@ class Checker:
 
     def __call__(self, answered: Answered) -> None:
         self.checked += 1
-        value, read = plain(answered.value), answered.question.read
+        value, question = plain(answered.value), answered.question
         if answered.reason in _NEVER or (
             # The log doesn't tell all about databases.
-            answered.reason is Reason.SILENT_LOG and not isinstance(read, GetDatabase)
+            answered.reason is Reason.SILENT_LOG and not isinstance(question.read, GetDatabase)
         ):
             raise self._wrong(answered, f"a miss without a cause: {answered.reason}")
-        requirement = answered.question.requirement
+        requirement = question.requirement
         if requirement.latest:
             began_s = answered.began_s - requirement.max_age_ms / 1000
             if requirement.max_age_ms:
                 assert requirement.max_age_ms == AGE_MS
                 began_s -= 0.001
             allowed = self._database.between(began_s, answered.ended_s)
-            if not any(truth(read, moment) == value for moment in allowed):
+            if not any(question.truth(moment) == value for moment in allowed):
                 raise self._wrong(answered, "the database never said so meanwhile", allowed)
             return
         least = requirement.min_position
         if least is not None and answered.position < least:
             raise self._wrong(answered, f"older than {least}")
         states = self._at_position(answered)
-        if not any(truth(read, moment) == value for moment in states):
+        if not any(question.truth(moment) == value for moment in states):
             raise self._wrong(answered, "the database never said so at that position", states)
         if requirement.consistency is Consistency.WRITE_IDS and answered.source is Source.CACHE:
-            self._check_writes(answered, [m for m in states if truth(read, m) == value])
+            self._check_writes(answered, [m for m in states if question.truth(m) == value])
 
     def _at_position(self, answered: Answered) -> list[Moment]:
         """The states that have this position, in any history: an epoch doesn't name one."""
@@ -96,28 +92,6 @@ class Checker:
         for moment in (allowed or [])[:4]:
             lines.append(
                 f"  event {moment.event} of history {moment.history}, since "
-                f"{moment.committed_s:.6f} s: {truth(question.read, moment)!r}"
+                f"{moment.committed_s:.6f} s: {question.truth(moment)!r}"
             )
         return WrongAnswerError("\n".join(lines))
-
-
-def truth(read: Read[Any], moment: Moment) -> Any:
-    """What the database would have answered."""
-    objects: Any = ContentObjects(moment.content, moment.event)
-    try:
-        return plain(read.answer(objects))
-    except NoSuchObjectError as missing:
-        return plain(missing)
-    except InputError:
-        return "the question makes no sense"
-
-
-def plain(value: Any) -> Any:
-    """An answer as values that can be compared, without the events of lines in lists."""
-    if isinstance(value, NoSuchObjectError):
-        return "there is none"
-    if isinstance(value, Slice):
-        return [plain(item) for item in value.items]
-    if isinstance(value, NameLine):
-        return value._replace(event=0)
-    return value

@@ -1,93 +1,36 @@
-"""Readers in sessions, and what they got."""
+"""Readers in sessions."""
 
+import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 from hive.errors import InputError, MetatideError, NoSuchObjectError, UnansweredError
 from hive.names import TableName
-from query_api.positions import Position
-from query_api.reads.databases import GetDatabase
-from query_api.reads.partitions import GetPartition, ListPartitions
+from query_api.positions import Position, parse_position
 from query_api.reads.read import Read
-from query_api.reads.tables import GetTable, ListTables
 from query_api.reasons import Reason, Source
-from query_api.requirement import Consistency, Requirement
-from tests.simulation.content import KEY
-from tests.simulation.database import Database, Moment
-from tests.simulation.nodes import WorkerNode
-from tests.simulation.scheduler import Scheduler
-from tests.simulation.writes import DBS, PARTITIONS, TABLES
+from query_api.resolver.answer import ReadAnswer
+from tests.simulation.database import Database
+from tests.simulation.event_loop import SimulatedLoop
+from tests.simulation.http_client import HttpAnswer, HttpClient, endpoint_of, request
+from tests.simulation.network import Network
+from tests.simulation.nodes import HTTP_PORT, WorkerNode
+from tests.simulation.questions import Answered, Question, question
+from tests.simulation.scheduler import Process, Scheduler
 
-AGE_MS: Final = 100
-
-
-class Question(NamedTuple):
-    read: Read[Any]
-    requirement: Requirement
-    asked: Moment
-    """What the client may know: the database when it asked."""
+_SESSIONS: Final = 3
+_POPULAR_SHARE: Final = 0.5
+_POPULAR: Final = 3
 
 
-class Answered(NamedTuple):
-    """An answer, and when it was asked for and given."""
+class _Popular(NamedTuple):
+    """What was asked of servers, and may be answered by what is kept of that."""
 
-    question: Question
-    value: Any
-    source: Source
-    reason: Reason
-    position: Position
-    detail: str
-    began_s: float
-    ended_s: float
-
-
-def question(
-    database: Database,
-    name: str,
-    numbers: tuple[int, ...],
-    reached: Position,
-    about: TableName | None = None,
-) -> Question:
-    """A random question with this consistency; `reached` is what its session has seen."""
-    now = database.now
-    kind, place, value, wait, *_ = numbers
-    there = list(now.content.tables)
-    table = about or (there * 3 + list(TABLES))[place % (3 * len(there) + len(TABLES))]
-    reads: list[Read[Any]] = [
-        GetTable(table),
-        GetTable(table),
-        ListPartitions(table),
-        ListPartitions(table),
-        GetPartition(table, (KEY,), PARTITIONS[value % len(PARTITIONS)]),
-        ListTables(DBS[value % len(DBS)]),
-        GetDatabase(DBS[value % len(DBS)]),
-    ]
-    read = reads[kind % len(reads)]
-    requirement = Requirement(Consistency(name), latest=False)
-    match name:
-        case "latest":
-            wait_ms = (None, None, 0, 300)[wait % 4]
-            requirement = Requirement(Consistency.LATEST, max_wait_ms=wait_ms)
-        case "within":
-            requirement = Requirement(Consistency.WITHIN, latest=True, max_age_ms=AGE_MS)
-        case "at_least":
-            least = (Position(reached.epoch, now.event), reached)[wait % 2]
-            requirement = Requirement(Consistency.AT_LEAST, latest=False, min_position=least)
-        case "write_ids":
-            current = now.content.tables.get(table)
-            if current is not None and current.row.managed:
-                read = reads[kind % 5]
-                requirement = Requirement(
-                    Consistency.WRITE_IDS,
-                    latest=False,
-                    write_ids=now.valid_ids(table),
-                    table_id=current.row.id,
-                    accept_newer=bool(wait % 2),
-                )
-            else:
-                requirement = Requirement(Consistency.LATEST)
-    return Question(read, requirement, now)
+    name: str
+    numbers: tuple[int, ...]
+    about: TableName | None
 
 
 class Clients:
@@ -97,28 +40,50 @@ class Clients:
         self,
         scheduler: Scheduler,
         database: Database,
+        network: Network,
         workers: Sequence[WorkerNode],
         check: Callable[[Answered], None],
     ) -> None:
+        self._process = Process(scheduler, "clients")
+        self._loop = SimulatedLoop(scheduler, self._process, network)
+        self._http = HttpClient()
         self._workers = workers
         self._scheduler = scheduler
         self._database = database
         self._check = check
+        self._random = scheduler.random("clients")
+        self._popular: deque[_Popular] = deque(maxlen=_POPULAR)
         self._reached: dict[int, Position] = {}
         self.asked_count = self.answered = self.cached = 0
         self.unanswered: list[str] = []
 
+    def start(self) -> None:
+        self._loop.start(asyncio.Event().wait)
+
+    def end(self) -> None:
+        self._process.kill()
+        self._loop.close()
+
     def ask(self, name: str, numbers: tuple[int, ...], about: TableName | None = None) -> None:
         """Asks a worker: mostly the one that has the shard, as if another had forwarded it."""
-        session = numbers[-1] % 3
+        session = numbers[-1] % _SESSIONS
         reached = self._reached.get(session, Position(0, 0))
+        if self._popular and self._random.random() < _POPULAR_SHARE:
+            name, numbers, about = self._random.choice(self._popular)
         posed = question(self._database, name, numbers, reached, about)
         node = self._workers[numbers[0] % len(self._workers)]
         if numbers[-2] % 5:
             node = owner_of(self._workers, posed.read) or node
-        if node.alive and node.backend is not None:
+        began_s = self._scheduler.now
+        if node.serves and numbers[-2] % 3:
             self.asked_count += 1
-            node.submit(partial(self._ask, node, posed, session, self._scheduler.now))
+            self._popular.append(_Popular(name, numbers, posed.read.of_table))
+            posed = posed._replace(rendered=endpoint_of(posed.read).encode)
+            work = partial(self._ask_by_http, node, posed, session, began_s)
+            self._loop.call_soon_threadsafe(lambda: self._loop.create_task(work()))
+        elif node.alive and node.backend is not None:
+            self.asked_count += 1
+            node.submit(partial(self._ask, node, posed, session, began_s))
 
     async def _ask(self, node: WorkerNode, posed: Question, session: int, began_s: float) -> None:
         backend = node.backend
@@ -134,8 +99,30 @@ class Clients:
                 raise
             self._scheduler.note(f"refused: {error}")
             return
-        if not node.process.alive:
+        if node.process.alive:
+            self._take(posed, answer, session, began_s)
+
+    async def _ask_by_http(
+        self, node: WorkerNode, posed: Question, session: int, began_s: float
+    ) -> None:
+        worker = (node.name, HTTP_PORT)
+        message = request(worker, posed.read, posed.requirement)
+        try:
+            answer = await self._http.ask(worker, message)
+        except (OSError, TimeoutError) as error:
+            self.unanswered.append(f"{node.name}: {error!r}")
             return
+        match answer.status:
+            case 200 | 404:
+                self._take(posed, _read_answer(answer), session, began_s)
+            case 503:
+                self.unanswered.append(answer.body.decode())
+            case 400:
+                self._scheduler.note(f"refused: {answer.body.decode()}")
+            case _:
+                raise AssertionError(f"{message!r} is answered by {answer}")
+
+    def _take(self, posed: Question, answer: ReadAnswer[Any], session: int, began_s: float) -> None:
         self.answered += 1
         self.cached += answer.source is Source.CACHE
         self._reached[session] = max(self._reached.get(session, answer.position), answer.position)
@@ -151,6 +138,18 @@ class Clients:
                 self._scheduler.now,
             )
         )
+
+
+def _read_answer(answer: HttpAnswer) -> ReadAnswer[Any]:
+    """What an answer over HTTP says."""
+    headers = answer.headers
+    return ReadAnswer(
+        answer.body if answer.status == 200 else NoSuchObjectError(answer.body.decode()),
+        Source(headers["metatide-source"]),
+        Reason(headers["metatide-reason"]),
+        parse_position(headers["metatide-position"]),
+        headers.get("metatide-detail", ""),
+    )
 
 
 def owner_of(workers: Sequence[WorkerNode], read: Read[Any]) -> WorkerNode | None:

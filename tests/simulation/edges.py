@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Final
 
+import aiohttp.connector
 import structlog
 
 import connectors.loads.batch
@@ -35,7 +36,7 @@ from connectors.loads.loader import UNEXPECTED, UNTAKEN
 from hive.schema import Version
 from processors.worker.limits import Limits
 from query_api.elapsed import elapsed_s
-from tests.simulation import database_reads, stores
+from tests.simulation import database_reads, network, stores
 from tests.simulation.broker import Brokers
 from tests.simulation.database import Database
 from tests.simulation.images import ImageStorage, SimulatedImages
@@ -110,6 +111,8 @@ class Surroundings:
                 lambda *_: database_reads.open_snapshot(self.database),
             ),
             (query_api.database.fallback, "DatabaseObjects", database_reads.objects_of),
+            (aiohttp.connector, "aiohappyeyeballs", network.happy_eyeballs()),
+            (aiohttp.connector, "monotonic", time_of(scheduler).monotonic),
         ]
 
     def _directory(self, path: Path) -> stores.SimulatedDirectory:

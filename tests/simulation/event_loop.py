@@ -1,6 +1,7 @@
 """An event loop of asyncio on a strand: it waits in simulated time."""
 
 import asyncio
+import socket
 from asyncio import events
 from collections import deque
 from collections.abc import Callable
@@ -8,8 +9,9 @@ from concurrent.futures import Executor
 from contextvars import Context, copy_context
 from functools import partial
 from heapq import heappop, heappush
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from tests.simulation.network import Address, Network, ProtocolFactory, Server, Socket
 from tests.simulation.scheduler import Killed, Process, Scheduler, Strand
 
 _DEFAULT_PLACES: Final = 8
@@ -73,9 +75,10 @@ class _Pool:
 class SimulatedLoop(asyncio.BaseEventLoop):
     """The event loop of one simulated process."""
 
-    def __init__(self, scheduler: Scheduler, process: Process) -> None:
+    def __init__(self, scheduler: Scheduler, process: Process, network: Network) -> None:
         super().__init__()
         self.process = process
+        self._network = network
         self.time = process.monotonic  # type: ignore[method-assign]
         self.strand: Strand
         self.is_woken = False
@@ -221,6 +224,29 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 _Pool(self._scheduler, self.process, places),
             )
         return entry[1]
+
+    async def create_server(  # type: ignore[override]
+        self, protocol_factory: ProtocolFactory, host: str, port: int, **_: object
+    ) -> Server:
+        return self._network.listen(self, protocol_factory, port)
+
+    async def create_connection(  # type: ignore[override]
+        self,
+        protocol_factory: ProtocolFactory,
+        host: str | None = None,
+        port: int | None = None,
+        *,
+        sock: Socket | None = None,
+        **_: object,
+    ) -> tuple[asyncio.Transport, asyncio.BaseProtocol]:
+        to = (host, port) if sock is None else sock.peer
+        return await self._network.connect(self, protocol_factory, cast(Address, to))
+
+    async def getaddrinfo(  # type: ignore[override]
+        self, host: str, port: int, **_: object
+    ) -> list[tuple[int, int, int, str, Address]]:
+        """Names stay as they are: processes are reached by them."""
+        return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (host, port))]
 
     def _process_events(self, _event_list: list[Any]) -> None:
         pass

@@ -1,7 +1,9 @@
 """The simulated processes that run production code: connectors and workers."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 from connectors.connector import Connector
@@ -11,23 +13,30 @@ from connectors.settings import Pace
 from metatide.worker.shards import WorkerShards
 from processors.worker.worker import Worker, WorkerSettings
 from query_api.backend import Backend
+from query_api.http import Settings, create_app
+from query_api.http.server import ReadServer
+from query_api.partners import Partners
 from state.topic import Topic
 from tests.simulation.database import Database
 from tests.simulation.database_reads import SimulatedPrimary, SimulatedSource
 from tests.simulation.event_loop import SimulatedLoop
+from tests.simulation.network import Network
 from tests.simulation.scheduler import Process, Scheduler
 from tests.simulation.stores import Disk
 
 TOPIC: Final = "events"
 GROUP: Final = "metatide"
+HTTP_PORT: Final = 1
+_SECRET: Any = SimpleNamespace(key=b"of all workers")
 _IMAGES_EVERY_S: Final = 30.0
 
 
 class Node:
     """A process that is started again after it has ended."""
 
-    def __init__(self, scheduler: Scheduler, name: str) -> None:
+    def __init__(self, scheduler: Scheduler, name: str, network: Network) -> None:
         self.name = name
+        self.network = network
         self.process: Process
         self._scheduler = scheduler
         self._lives = 0
@@ -43,6 +52,7 @@ class Node:
 
     def kill(self) -> None:
         self.process.kill()
+        self.network.end(self.process)
 
     def _begin(self) -> None:
         raise NotImplementedError
@@ -52,9 +62,14 @@ class ConnectorNode(Node):
     """A connector and its loader."""
 
     def __init__(
-        self, scheduler: Scheduler, number: int, shards: int, source: Callable[[], SimulatedSource]
+        self,
+        scheduler: Scheduler,
+        number: int,
+        network: Network,
+        shards: int,
+        source: Callable[[], SimulatedSource],
     ) -> None:
-        super().__init__(scheduler, f"connector-{number}")
+        super().__init__(scheduler, f"connector-{number}", network)
         self._topic = Topic("brokers", TOPIC, shards)
         self._source = source
 
@@ -80,13 +95,23 @@ class WorkerNode(Node):
     """A worker with its disk, and what answers reads in it."""
 
     def __init__(
-        self, scheduler: Scheduler, number: int, database: Database, disk: Disk, *, images: bool
+        self,
+        scheduler: Scheduler,
+        number: int,
+        network: Network,
+        database: Database,
+        disk: Disk,
+        *,
+        images: bool,
+        serves: bool,
     ) -> None:
-        super().__init__(scheduler, f"worker-{number}")
+        super().__init__(scheduler, f"worker-{number}", network)
         self.disk = disk
         self.loop: SimulatedLoop
         self.worker: Worker | None = None
         self.backend: Backend | None = None
+        self.serves: Final = serves
+        """Whether it has servers for clients and for other workers."""
         self._database = database
         self._images_url = "images" if images else None
 
@@ -101,21 +126,27 @@ class WorkerNode(Node):
         self.loop.call_soon_threadsafe(lambda: self.loop.create_task(work()))
 
     def _begin(self) -> None:
-        self.loop = SimulatedLoop(self._scheduler, self.process)
+        self.loop = SimulatedLoop(self._scheduler, self.process, self.network)
         self.loop.start(self._main)
 
     async def _main(self) -> None:
+        address = f"{self.name}:{HTTP_PORT}"
         settings = WorkerSettings(
             servers="brokers",
             topic=TOPIC,
             path=Path("/simulated") / self.name,
             name=self.name,
             group=GROUP,
-            address=f"{self.name}:1",
+            address=address,
             images_url=self._images_url,
             images_every_s=_IMAGES_EVERY_S,
             images_keep=2,
         )
         self.worker = Worker(settings)
         self.backend = Backend(WorkerShards(self.worker), SimulatedPrimary(self._database))
-        await self.worker.run()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.worker.run())
+            if self.serves:
+                partners = Partners(_SECRET, address)
+                app = create_app(self.backend, Settings(partners=partners))
+                tasks.create_task(ReadServer(app, self.name, HTTP_PORT).serve())

@@ -71,6 +71,8 @@ class Plan(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     images: bool = False
     """Whether workers make images, and begin with them."""
+    servers: bool = False
+    """Whether most clients ask over the network."""
 
     def only(self, steps: Sequence[Step]) -> "Plan":
         return msgspec.structs.replace(self, steps=tuple(steps))
@@ -121,6 +123,7 @@ def make_plan(seed: str, *, seconds: float = 120.0, faults: bool = True) -> Plan
         seconds,
         tuple(sorted(steps)),
         random.choice((False, True)),
+        random.choice((False, True, True)),
     )
 
 

@@ -14,9 +14,9 @@ from query_api.requirement import Consistency, Requirement
 from state import digest
 from state.records.signals import NewEpochOrder
 from state.store import MemoryStore
-from tests.simulation.checker import plain, truth
-from tests.simulation.clients import Question, owner_of
+from tests.simulation.clients import owner_of
 from tests.simulation.nodes import TOPIC, WorkerNode
+from tests.simulation.questions import Question, plain
 from tests.simulation.world import World
 
 WARM_S_MAX: Final = 2 * STALLED_S + 240.0
@@ -157,7 +157,7 @@ async def _ask(world: World, node: WorkerNode, read: Read[Any], misses: list[str
     misses.remove(f"{read}: no answer")
     if answer.source is not Source.CACHE:
         misses.append(f"{read}: {answer.reason} {answer.detail} at {answer.position}")
-    elif plain(answer.value) != truth(read, world.database.now):
+    elif plain(answer.value) != question.truth(world.database.now):
         raise UnsettledError(f"{read} is answered wrongly at rest: {plain(answer.value)!r}")
 
 

@@ -16,6 +16,7 @@ from tests.simulation.database_reads import SimulatedSource
 from tests.simulation.edges import Surroundings, installed
 from tests.simulation.faults import FAULTS
 from tests.simulation.metastore import Metastore
+from tests.simulation.network import Network
 from tests.simulation.nodes import ConnectorNode, WorkerNode
 from tests.simulation.plan import NUMBERS, Plan, Step
 from tests.simulation.scheduler import Process, Scheduler
@@ -44,6 +45,7 @@ class World:
         scheduler = self.scheduler = Scheduler(plan.seed)
         self.database = Database(scheduler)
         self.brokers = Brokers(scheduler)
+        network = self.network = Network(scheduler)
         self.random = scheduler.random("world")
         self.metastores = [
             Metastore(scheduler, self.database, f"metastore-{n}", self.ask_around)
@@ -52,15 +54,25 @@ class World:
         self.metastore_processes = [Process(scheduler, f"metastore-{n}") for n in range(METASTORES)]
         disks = {f"worker-{n}": Disk() for n in range(plan.workers)}
         self.connectors = [
-            ConnectorNode(scheduler, n, plan.shards, partial(SimulatedSource, self.database))
+            ConnectorNode(
+                scheduler, n, network, plan.shards, partial(SimulatedSource, self.database)
+            )
             for n in range(plan.connectors)
         ]
         self.workers = [
-            WorkerNode(scheduler, n, self.database, disks[f"worker-{n}"], images=plan.images)
+            WorkerNode(
+                scheduler,
+                n,
+                network,
+                self.database,
+                disks[f"worker-{n}"],
+                images=plan.images,
+                serves=plan.servers,
+            )
             for n in range(plan.workers)
         ]
         self.checker = Checker(self.database)
-        self.clients = Clients(scheduler, self.database, self.workers, self._check)
+        self.clients = Clients(scheduler, self.database, network, self.workers, self._check)
         self.around = Surroundings(scheduler, self.brokers, self.database, disks)
         self.counts: Counter[str] = Counter()
         self.faults_over = False
@@ -73,6 +85,8 @@ class World:
         self._wrong: BaseException | None = None
 
     def start(self) -> None:
+        if self.plan.servers:
+            self.clients.start()
         for node in (*self.connectors, *self.workers):
             node.start()
         for step in self.plan.steps:
@@ -159,4 +173,5 @@ def simulate(plan: Plan, settle: Callable[[World], None]) -> Outcome:
                 node.kill()
             for process in world.metastore_processes:
                 process.kill()
+            world.clients.end()
     return outcome
