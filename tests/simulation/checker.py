@@ -7,7 +7,7 @@ from query_api.reads.databases import GetDatabase
 from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency
 from tests.simulation.database import Database, Moment
-from tests.simulation.questions import AGE_MS, Answered, plain
+from tests.simulation.questions import AGE_MS, Answered, Question, plain
 
 _NEVER: Final = (Reason.PAUSED, Reason.EXCLUDED)
 """Nothing in a simulation gives rise to these."""
@@ -26,7 +26,9 @@ class Checker:
 
     def __call__(self, answered: Answered) -> None:
         self.checked += 1
-        value, question = plain(answered.value), answered.question
+        # What a read gives may be read but once.
+        answered = answered._replace(value=plain(answered.value))
+        value, question = answered.value, answered.question
         if answered.reason in _NEVER or (
             # The log doesn't tell all about databases.
             answered.reason is Reason.SILENT_LOG and not isinstance(question.read, GetDatabase)
@@ -34,35 +36,56 @@ class Checker:
             raise self._wrong(answered, f"a miss without a cause: {answered.reason}")
         requirement = question.requirement
         if requirement.latest:
-            began_s = answered.began_s - requirement.max_age_ms / 1000
-            if requirement.max_age_ms:
-                assert requirement.max_age_ms == AGE_MS
-                began_s -= 0.001
-            allowed = self._database.between(began_s, answered.ended_s)
-            if not any(question.truth(moment) == value for moment in allowed):
-                raise self._wrong(answered, "the database never said so meanwhile", allowed)
+            self._check_current(answered)
             return
-        least = requirement.min_position
-        if least is not None and answered.position < least:
+        least, position = requirement.min_position, answered.position
+        if least is not None and position is not None and position < least:
             raise self._wrong(answered, f"older than {least}")
-        states = self._at_position(answered)
-        if not any(question.truth(moment) == value for moment in states):
-            raise self._wrong(answered, "the database never said so at that position", states)
-        if requirement.consistency is Consistency.WRITE_IDS and answered.source is Source.CACHE:
-            self._check_writes(answered, [m for m in states if question.truth(m) == value])
+        states = [m for m in self._allowed(answered) if question.truth(m) == value]
+        if not states:
+            raise self._wrong(answered, "the database never said so", self._allowed(answered))
+        by_list = requirement.consistency is Consistency.WRITE_IDS
+        if by_list and answered.source is not Source.DATABASE:
+            self._check_writes(answered, states)
 
-    def _at_position(self, answered: Answered) -> list[Moment]:
-        """The states that have this position, in any history: an epoch doesn't name one."""
-        event = answered.position.event
-        return [m for m in self._database.moments if m.event == event]
+    def _check_current(self, answered: Answered) -> None:
+        question, age_ms = answered.question, answered.question.requirement.max_age_ms
+        began_s = answered.began_s - age_ms / 1000
+        if age_ms:
+            assert age_ms == AGE_MS
+            began_s -= 0.001
+        meanwhile = self._database.between(began_s, answered.ended_s)
+        allowed = [moment for moment in meanwhile if moment.number >= answered.wrote_at]
+        if not any(question.truth(moment) == answered.value for moment in allowed):
+            raise self._wrong(answered, "the database never said so meanwhile", allowed)
+
+    def _allowed(self, answered: Answered) -> list[Moment]:
+        """The states that have the answer's position, in any history: an epoch doesn't name one.
+        Without a position, all since what was written before."""
+        moments, position = self._database.moments, answered.position
+        if position is None:
+            return moments[answered.wrote_at :]
+        return [moment for moment in moments if moment.event == position.event]
 
     def _check_writes(self, answered: Answered, states: list[Moment]) -> None:
         """What is served holds the writes of the list, and no others; aborted ones don't matter."""
-        requirement = answered.question.requirement
-        ids, applied = requirement.write_ids, answered.position.event
+        question, position = answered.question, answered.position
+        if position is not None:
+            histories = {moment.history for moment in states}
+            faults = [self._wrong_write(question, position.event, histories)]
+        elif any(m in states for m in self._database.between(answered.began_s, answered.ended_s)):
+            # A metastore may have said so, which doesn't look at the list.
+            return
+        else:
+            faults = [self._wrong_write(question, m.event, {m.history}) for m in states]
+        if None not in faults:
+            raise self._wrong(answered, f"{faults[0]}")
+
+    def _wrong_write(self, question: Question, applied: int, histories: set[int]) -> str | None:
+        """What is wrong with an answer that has all up to an event, of one of these histories."""
+        requirement = question.requirement
+        ids, asked_in = requirement.write_ids, question.asked.history
         assert ids is not None
-        histories = {moment.history for moment in states}
-        asked_in = answered.question.asked.history
         for write in self._database.writes:
             if write.table_id != requirement.table_id or write.history not in histories:
                 continue
@@ -73,9 +96,10 @@ class Checker:
                 continue
             if ids.is_valid(write.write_id):
                 if write.event > applied:
-                    raise self._wrong(answered, f"it lacks {write}")
+                    return f"it lacks {write}"
             elif write.event <= applied and not requirement.accept_newer:
-                raise self._wrong(answered, f"{write} isn't the reader's to see")
+                return f"{write} isn't the reader's to see"
+        return None
 
     def _wrong(
         self, answered: Answered, why: str, allowed: list[Moment] | None = None
@@ -87,7 +111,7 @@ class Checker:
             f"  {question.requirement}",
             f"  asked at {answered.began_s:.6f} s, answered at {answered.ended_s:.6f} s from "
             f"{answered.source} ({answered.reason} {answered.detail}) at {answered.position}",
-            f"  answer:  {plain(answered.value)!r}",
+            f"  answer:  {answered.value!r}",
         ]
         for moment in (allowed or [])[:4]:
             lines.append(

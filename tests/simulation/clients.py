@@ -2,23 +2,34 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from hive.errors import InputError, MetatideError, NoSuchObjectError, UnansweredError
-from hive.names import TableName
+from hive.errors import (
+    InputError,
+    MetatideError,
+    NoSuchObjectError,
+    UnansweredError,
+    UpstreamError,
+)
+from hive.names import DEFAULT_CATALOG, TableName
 from query_api.positions import Position, parse_position
 from query_api.reads.read import Read
+from query_api.reads.tables import GetTable
 from query_api.reasons import Reason, Source
+from query_api.requirement import Defaults, Requirement
 from query_api.resolver.answer import ReadAnswer
+from query_api.thrift.protocol.wire import MessageType
 from tests.simulation.database import Database
 from tests.simulation.event_loop import SimulatedLoop
 from tests.simulation.http_client import HttpAnswer, HttpClient, endpoint_of, request
 from tests.simulation.network import Network
-from tests.simulation.nodes import HTTP_PORT, WorkerNode
+from tests.simulation.nodes import HTTP_PORT, THRIFT_PORT, WorkerNode
 from tests.simulation.questions import Answered, Question, question
 from tests.simulation.scheduler import Process, Scheduler
+from tests.simulation.thrift_calls import WRITE, call_of, moment_of, result_of, write_arguments
+from tests.simulation.thrift_client import ThriftSession, ThriftSessions
 
 _SESSIONS: Final = 3
 _POPULAR_SHARE: Final = 0.5
@@ -46,7 +57,7 @@ class Clients:
     ) -> None:
         self._process = Process(scheduler, "clients")
         self._loop = SimulatedLoop(scheduler, self._process, network)
-        self._http = HttpClient()
+        self._http, self._thrift = HttpClient(), ThriftSessions()
         self._workers = workers
         self._scheduler = scheduler
         self._database = database
@@ -75,15 +86,25 @@ class Clients:
         if numbers[-2] % 5:
             node = owner_of(self._workers, posed.read) or node
         began_s = self._scheduler.now
-        if node.serves and numbers[-2] % 3:
+        way = numbers[-2] % 7 if node.thrift is not None else 0
+        if way:
             self.asked_count += 1
             self._popular.append(_Popular(name, numbers, posed.read.of_table))
-            posed = posed._replace(rendered=endpoint_of(posed.read).encode)
-            work = partial(self._ask_by_http, node, posed, session, began_s)
-            self._loop.call_soon_threadsafe(lambda: self._loop.create_task(work()))
+            if way <= 3:
+                self._submit(partial(self._ask_by_thrift, node, posed, began_s))
+            else:
+                self._submit(partial(self._ask_by_http, node, posed, session, began_s))
         elif node.alive and node.backend is not None:
             self.asked_count += 1
             node.submit(partial(self._ask, node, posed, session, began_s))
+
+    def write(self, kind: str, numbers: tuple[int, ...]) -> None:
+        """Has a metastore write by way of a worker, and asks what became of it."""
+        node = self._workers[numbers[0] % len(self._workers)]
+        self._submit(partial(self._write_by_thrift, node, kind, numbers))
+
+    def _submit(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._loop.call_soon_threadsafe(lambda: self._loop.create_task(work()))
 
     async def _ask(self, node: WorkerNode, posed: Question, session: int, began_s: float) -> None:
         backend = node.backend
@@ -107,6 +128,9 @@ class Clients:
     ) -> None:
         worker = (node.name, HTTP_PORT)
         message = request(worker, posed.read, posed.requirement)
+        endpoint = endpoint_of(posed.read)
+        read = posed.read.answer
+        posed = posed._replace(answer=lambda objects: endpoint.encode(read(objects)))
         try:
             answer = await self._http.ask(worker, message)
         except (OSError, TimeoutError) as error:
@@ -122,6 +146,59 @@ class Clients:
             case _:
                 raise AssertionError(f"{message!r} is answered by {answer}")
 
+    async def _write_by_thrift(self, node: WorkerNode, kind: str, numbers: tuple[int, ...]) -> None:
+        worker = (node.name, THRIFT_PORT)
+        try:
+            session = await self._thrift.borrow(worker)
+            reply = await session.call(WRITE, write_arguments(kind, numbers))
+        except (OSError, TimeoutError, UpstreamError) as error:
+            self._scheduler.note(f"a write by {node.name} may be lost: {error!r}")
+            return
+        wrote_at = moment_of(reply.body) if reply.kind == MessageType.REPLY else None
+        if wrote_at is None:
+            self._thrift.give_back(session)
+            return
+        session.wrote_at = wrote_at
+        database, about = self._database, None
+        row = database.log.get(database.moments[wrote_at].event)
+        if row is not None and row.db_name is not None and row.tbl_name is not None:
+            about = TableName(DEFAULT_CATALOG, row.db_name, row.tbl_name)
+        posed = question(database, "any", numbers[::-1], Position(0, 0), about)
+        self.asked_count += 1
+        await self._ask_in(session, node, posed, self._scheduler.now)
+
+    async def _ask_by_thrift(self, node: WorkerNode, posed: Question, began_s: float) -> None:
+        try:
+            session = await self._thrift.borrow((node.name, THRIFT_PORT))
+        except OSError as error:
+            self.unanswered.append(f"{node.name}: {error!r}")
+            return
+        await self._ask_in(session, node, posed, began_s)
+
+    async def _ask_in(
+        self, session: ThriftSession, node: WorkerNode, posed: Question, began_s: float
+    ) -> None:
+        assert node.thrift is not None
+        if not isinstance(posed.read, GetTable) or posed.requirement.write_ids is None:
+            # Calls without a list say nothing of their consistency.
+            latest, max_age_ms = Defaults(node.thrift).bound(node.thrift)
+            default = Requirement(node.thrift, latest, max_age_ms=max_age_ms)
+            posed = posed._replace(requirement=default)
+        call = call_of(posed.read, posed.requirement)
+        posed = posed._replace(answer=partial(result_of, call))
+        try:
+            reply = await session.call(*call)
+        except (TimeoutError, UpstreamError) as error:
+            self.unanswered.append(f"{node.name}: {error!r}")
+            return
+        self._thrift.give_back(session)
+        if reply.kind != MessageType.REPLY:
+            self.unanswered.append(f"{node.name}: {reply.body!r}")
+            return
+        self.answered += 1
+        now_s = self._scheduler.now
+        self._check(Answered(posed, reply.body, began_s, now_s, wrote_at=session.wrote_at))
+
     def _take(self, posed: Question, answer: ReadAnswer[Any], session: int, began_s: float) -> None:
         self.answered += 1
         self.cached += answer.source is Source.CACHE
@@ -130,12 +207,12 @@ class Clients:
             Answered(
                 posed,
                 answer.value,
+                began_s,
+                self._scheduler.now,
                 answer.source,
                 answer.reason,
                 answer.position,
                 answer.detail,
-                began_s,
-                self._scheduler.now,
             )
         )
 

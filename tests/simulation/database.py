@@ -30,6 +30,7 @@ T = TypeVar("T")
 class Moment:
     """All rows of the database since a commit, but for the log."""
 
+    number: int = 0
     committed_s: float = 0.0
     history: int = 0
     event: int = 0
@@ -143,7 +144,10 @@ class Database:
                 row.message_format,
             )
         committed_s = self.scheduler.now
-        self.moments.append(replace(self.now, committed_s=committed_s, event=event, **changes))
+        number = len(self.moments)
+        self.moments.append(
+            replace(self.now, number=number, committed_s=committed_s, event=event, **changes)
+        )
         return event
 
     def restore(self, lost: int) -> None:
@@ -161,6 +165,7 @@ class Database:
         self.moments.append(
             replace(
                 moment,
+                number=len(self.moments),
                 history=history + 1,
                 committed_s=self.scheduler.now,
                 # Ids come from sequences, which replicas get ahead of what they hand out.

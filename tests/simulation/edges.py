@@ -23,12 +23,14 @@ import connectors.loads.loader
 import connectors.loads.rereads
 import connectors.loads.signals
 import connectors.publish.producer
+import metatide.worker.epoch_watch
 import processors.replay.bulk_replay
 import processors.worker.shard
 import processors.worker.shard_images
 import processors.worker.signals
 import processors.worker.worker
 import query_api.database.fallback
+import query_api.thrift.metastore.upstream
 import state.topic.partitions
 import state.topic.reader
 import state.topic.settings
@@ -112,6 +114,8 @@ class Surroundings:
             ),
             (query_api.database.fallback, "DatabaseObjects", database_reads.objects_of),
             (aiohttp.connector, "aiohappyeyeballs", network.happy_eyeballs()),
+            (metatide.worker.epoch_watch, "random", scheduler.random("epochs")),
+            (query_api.thrift.metastore.upstream, "random", scheduler.random("upstreams")),
             (aiohttp.connector, "monotonic", time_of(scheduler).monotonic),
         ]
 

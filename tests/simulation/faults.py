@@ -10,7 +10,7 @@ from connectors.publish import headers
 from hive.errors import TopicError
 from state.records.signals import ResetTableOrder
 from tests.simulation.broker import Headers
-from tests.simulation.nodes import TOPIC, ConnectorNode, WorkerNode
+from tests.simulation.nodes import TOPIC, ConnectorNode, Node, WorkerNode
 from tests.simulation.scheduler import Process
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _worker(world: "World", numbers: Numbers) -> WorkerNode:
     return world.workers[numbers[0] % len(world.workers)]
 
 
-def _kill(world: "World", node: ConnectorNode | WorkerNode, down_s: float) -> None:
+def _kill(world: "World", node: Node, down_s: float) -> None:
     if node.alive:
         world.scheduler.note(f"{node.name} is killed, for {down_s} s")
         node.kill()
@@ -73,6 +73,20 @@ def kill_loading(world: "World", numbers: Numbers) -> None:
 
 def kill_worker(world: "World", numbers: Numbers) -> None:
     _kill(world, _worker(world, numbers), _time_s(numbers[1]))
+
+
+def kill_metastore(world: "World", numbers: Numbers) -> None:
+    """It may be in the middle of a transaction."""
+    node = world.metastores[numbers[0] % len(world.metastores)]
+    _kill(world, node, _time_s(numbers[1]))
+
+
+def cut_off(world: "World", numbers: Numbers) -> None:
+    """Nothing gets through to a worker or a metastore, nor from there."""
+    nodes = [*world.workers, *world.metastores]
+    node, seconds = nodes[numbers[0] % len(nodes)], _time_s(numbers[1])
+    world.scheduler.note(f"{node.name} is cut off for {seconds} s")
+    world.network.cut_until[node.name] = world.scheduler.now + seconds
 
 
 def freeze_connector(world: "World", numbers: Numbers) -> None:
@@ -229,6 +243,8 @@ FAULTS: Final[Mapping[str, Callable[["World", Numbers], None]]] = {
         kill_connectors,
         kill_loading,
         kill_worker,
+        kill_metastore,
+        cut_off,
         freeze_connector,
         freeze_worker,
         lose_store,

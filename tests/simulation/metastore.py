@@ -14,6 +14,7 @@ from tests.simulation.database import Database, Write
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.writes import WRITES, Change, Picks, Refused
 
+AboutToCommit = Callable[[TableName | DatabaseName | None], None]
 PLAIN: Final = "json-0.2"
 
 
@@ -25,7 +26,7 @@ class Metastore:
         scheduler: Scheduler,
         database: Database,
         name: str,
-        about_to_commit: Callable[[TableName | DatabaseName | None], None],
+        about_to_commit: AboutToCommit,
     ) -> None:
         self._about_to_commit = about_to_commit
         self._scheduler = scheduler

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -10,23 +11,34 @@ from connectors.connector import Connector
 from connectors.loads.loader import Loader
 from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
+from metatide.worker.epoch_watch import EpochWatch
 from metatide.worker.shards import WorkerShards
 from processors.worker.worker import Worker, WorkerSettings
 from query_api.backend import Backend
 from query_api.http import Settings, create_app
 from query_api.http.server import ReadServer
 from query_api.partners import Partners
+from query_api.requirement import Consistency, Defaults
+from query_api.thrift.metastore.upstream import UpstreamSettings
+from query_api.thrift.methods import CachedMethods
+from query_api.thrift.server import ThriftServer
 from state.topic import Topic
 from tests.simulation.database import Database
 from tests.simulation.database_reads import SimulatedPrimary, SimulatedSource
 from tests.simulation.event_loop import SimulatedLoop
-from tests.simulation.network import Network
+from tests.simulation.metastore import AboutToCommit, Metastore
+from tests.simulation.metastore_server import MetastoreServer
+from tests.simulation.network import Address, Network
 from tests.simulation.scheduler import Process, Scheduler
 from tests.simulation.stores import Disk
+from tests.simulation.thrift_calls import WAREHOUSE
 
 TOPIC: Final = "events"
 GROUP: Final = "metatide"
+METASTORES: Final = 2
+METASTORE_PORT: Final = 9083
 HTTP_PORT: Final = 1
+THRIFT_PORT: Final = 2
 _SECRET: Any = SimpleNamespace(key=b"of all workers")
 _IMAGES_EVERY_S: Final = 30.0
 
@@ -83,12 +95,55 @@ class ConnectorNode(Node):
         connector = Connector(
             self._source(),
             self._topic,
-            pace=Pace(transactions_s=10.0),
+            pace=Pace(poll_interval_ms=200, transactions_s=10.0),
             on_epoch=loader.begin_epoch,
             requested_epoch=lambda: loader.requested_epoch,
             watermark=watermark,
         )
         connector.run()
+
+
+class MetastoreNode(Node):
+    """A metastore, with its writers and its server."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        number: int,
+        network: Network,
+        database: Database,
+        about_to_commit: AboutToCommit,
+        *,
+        serves: bool,
+    ) -> None:
+        super().__init__(scheduler, metastore_name(number), network)
+        self.metastore: Final = Metastore(scheduler, database, self.name, about_to_commit)
+        self._database = database
+        self._loop: SimulatedLoop | None = None
+        self._serves = serves
+
+    def kill(self) -> None:
+        super().kill()
+        if self._loop is not None:
+            self._loop.close()
+
+    def write(self, kind: str, picks: tuple[int, ...]) -> None:
+        if self.alive:
+            self.process.spawn(partial(self.metastore.write, kind, picks), "write")
+
+    def _begin(self) -> None:
+        if self._serves:
+            self._loop = SimulatedLoop(self._scheduler, self.process, self.network)
+            self._loop.start(self._serve)
+
+    async def _serve(self) -> None:
+        server = partial(MetastoreServer, self.metastore, self._database)
+        await asyncio.get_running_loop().create_server(server, self.name, METASTORE_PORT)
+        await asyncio.Event().wait()
+
+
+def metastore_name(number: int) -> str:
+    return f"metastore-{number}"
 
 
 class WorkerNode(Node):
@@ -103,17 +158,18 @@ class WorkerNode(Node):
         disk: Disk,
         *,
         images: bool,
-        serves: bool,
+        thrift: Consistency | None,
     ) -> None:
+        """Without `thrift`, the default consistency of calls over Thrift, it has no servers."""
         super().__init__(scheduler, f"worker-{number}", network)
         self.disk = disk
         self.loop: SimulatedLoop
         self.worker: Worker | None = None
         self.backend: Backend | None = None
-        self.serves: Final = serves
-        """Whether it has servers for clients and for other workers."""
+        self.thrift: Final = thrift
         self._database = database
         self._images_url = "images" if images else None
+        self._metastores = tuple((metastore_name(n), METASTORE_PORT) for n in range(METASTORES))
 
     def kill(self) -> None:
         super().kill()
@@ -143,10 +199,39 @@ class WorkerNode(Node):
             images_keep=2,
         )
         self.worker = Worker(settings)
-        self.backend = Backend(WorkerShards(self.worker), SimulatedPrimary(self._database))
         async with asyncio.TaskGroup() as tasks:
+            if self.thrift is None:
+                shards = WorkerShards(self.worker)
+                self.backend = Backend(shards, SimulatedPrimary(self._database))
+            else:
+                await self._serve(self.worker, self.thrift, tasks)
             tasks.create_task(self.worker.run())
-            if self.serves:
-                partners = Partners(_SECRET, address)
-                app = create_app(self.backend, Settings(partners=partners))
-                tasks.create_task(ReadServer(app, self.name, HTTP_PORT).serve())
+
+    async def _serve(
+        self, worker: Worker, consistency: Consistency, tasks: asyncio.TaskGroup
+    ) -> None:
+        """Starts the servers, as `worker_application` does."""
+        partners = Partners(_SECRET, worker.settings.address)
+        epochs = EpochWatch(
+            lambda: worker.topic,
+            lambda: [shard.position.epoch for shard in worker.shards.values() if shard.live],
+        )
+        tasks.create_task(epochs.run())
+        shards = WorkerShards(worker, "http", epochs)
+        backend = self.backend = Backend(shards, SimulatedPrimary(self._database))
+        app = create_app(backend, Settings(partners=partners))
+        tasks.create_task(ReadServer(app, self.name, HTTP_PORT).serve())
+
+        async def thrift_of(shard: int) -> Address | None:
+            url = shards.owner_url(shard)
+            return None if url is None else (url.partition("://")[2].split(":")[0], THRIFT_PORT)
+
+        thrift = ThriftServer(
+            CachedMethods(backend, Defaults(consistency), WAREHOUSE),
+            backend,
+            upstream=UpstreamSettings(self._metastores),
+            owner_of=thrift_of,
+            partners=partners,
+            host=self.name,
+        )
+        await thrift.start(self.name, THRIFT_PORT)

@@ -29,6 +29,8 @@ FAULTS: Final = {
     "kill_loading": 2,
     "freeze_connector": 3,
     "kill_worker": 4,
+    "kill_metastore": 2,
+    "cut_off": 2,
     "freeze_worker": 3,
     "lose_store": 1,
     "tear_store": 1,
@@ -71,8 +73,8 @@ class Plan(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     images: bool = False
     """Whether workers make images, and begin with them."""
-    servers: bool = False
-    """Whether most clients ask over the network."""
+    thrift: str | None = None
+    """The default consistency over Thrift, if most clients ask over the network."""
 
     def only(self, steps: Sequence[Step]) -> "Plan":
         return msgspec.structs.replace(self, steps=tuple(steps))
@@ -123,7 +125,7 @@ def make_plan(seed: str, *, seconds: float = 120.0, faults: bool = True) -> Plan
         seconds,
         tuple(sorted(steps)),
         random.choice((False, True)),
-        random.choice((False, True, True)),
+        random.choice((None, None, "latest", "latest", "within", "any")),
     )
 
 

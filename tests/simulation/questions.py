@@ -25,14 +25,14 @@ class Question(NamedTuple):
     requirement: Requirement
     asked: Moment
     """What the client may know: the database when it asked."""
-    rendered: Callable[[Any], Any] = lambda value: value
-    """How what was read looks in the answer."""
+    answer: Callable[[Any], Any] | None = None
+    """What the objects of a moment give as the answer; by default what the read does."""
 
     def truth(self, moment: Moment) -> Any:
         """What the database would have answered at a moment."""
         objects: Any = ContentObjects(moment.content, moment.event)
         try:
-            return plain(self.rendered(self.read.answer(objects)))
+            return plain((self.answer or self.read.answer)(objects))
         except NoSuchObjectError as missing:
             return plain(missing)
         except InputError:
@@ -40,16 +40,19 @@ class Question(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """An answer, and when it was asked for and given."""
+    """An answer, and when it was asked for and given. Thrift tells nothing but the value."""
 
     question: Question
     value: Any
-    source: Source
-    reason: Reason
-    position: Position
-    detail: str
     began_s: float
     ended_s: float
+    source: Source | None = None
+    reason: Reason | None = None
+    position: Position | None = None
+    detail: str = ""
+    wrote_at: int = 0
+    """The number of the moment from which on the database has what was written before, through
+    the same connection."""
 
 
 def question(

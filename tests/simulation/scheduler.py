@@ -36,6 +36,8 @@ class Process:
         self._base = scheduler.random(name).uniform(1_000, 2_000)
         self._since = scheduler.now
         self._strands: list[Strand] = []
+        self._held: list[tuple[Strand, int]] = []
+        """The strands that would have gone on while the process is frozen, after which pauses."""
 
     def monotonic(self) -> float:
         return self._base + (self._scheduler.now - self._since) * self.rate
@@ -67,6 +69,21 @@ class Process:
         """Stops the process for a while, as a long collection of garbage does, or SIGSTOP."""
         self._silent_since = self.heard_s
         self.frozen_until = self._scheduler.now + seconds
+        self._scheduler.after(seconds, self._go_on)
+
+    def thaw(self) -> None:
+        """Lets a frozen process go on at once."""
+        self.frozen_until = min(self.frozen_until, self._scheduler.now)
+        self._go_on()
+
+    def hold(self, strand: "Strand", pause: int) -> None:
+        self._held.append((strand, pause))
+
+    def _go_on(self) -> None:
+        if self.frozen_until <= self._scheduler.now:
+            held, self._held = self._held, []
+            for strand, pause in held:
+                self._scheduler.continue_after(0.0, strand, pause)
 
     @property
     def heard_s(self) -> float:
@@ -119,9 +136,8 @@ class Strand(greenlet):
         process = self.process
         if pause != self._pauses or not process.alive or self.dead:
             return False
-        scheduler = self._scheduler
-        if process.frozen_until > scheduler.now:
-            scheduler.continue_after(process.frozen_until - scheduler.now, self, pause)
+        if process.frozen_until > self._scheduler.now:
+            process.hold(self, pause)
             return False
         self._pauses = pause + 1
         self._waits = False

@@ -68,21 +68,20 @@ def end_faults(world: World) -> None:
     for log in world.brokers.topics.values():
         for partition in log.partitions:
             partition.stuck_until = now
-    for node in (*world.connectors, *world.workers):
+    world.network.cut_until.clear()
+    for node in world.nodes:
         if not node.alive:
             node.start()
         node.process.drift(1.0)
         node.process.wall_ahead_s = 0.0
-        if node.process.frozen_until > now:
-            node.process.frozen_until = now
+        node.process.thaw()
     for worker in world.workers:
         worker.disk.free_bytes = 1 << 40
 
 
 def finish_transactions(world: World) -> None:
     """Commits what is open, and writes something, so that a restored database has a new event."""
-    [process, *_] = world.metastore_processes
-    metastore = world.metastores[0]
+    process, metastore = world.metastores[0].process, world.metastores[0].metastore
 
     def work() -> None:
         metastore.write("begin", (0,))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from hive.names import DatabaseName, TableName
+from query_api.requirement import Consistency
 from tests.simulation.broker import Brokers
 from tests.simulation.checker import Checker
 from tests.simulation.clients import Clients
@@ -15,14 +16,12 @@ from tests.simulation.database import Database
 from tests.simulation.database_reads import SimulatedSource
 from tests.simulation.edges import Surroundings, installed
 from tests.simulation.faults import FAULTS
-from tests.simulation.metastore import Metastore
 from tests.simulation.network import Network
-from tests.simulation.nodes import ConnectorNode, WorkerNode
+from tests.simulation.nodes import METASTORES, ConnectorNode, MetastoreNode, Node, WorkerNode
 from tests.simulation.plan import NUMBERS, Plan, Step
-from tests.simulation.scheduler import Process, Scheduler
+from tests.simulation.scheduler import Scheduler
 from tests.simulation.stores import Disk
 
-METASTORES = 2
 _GARBAGE_AFTER = 50_000
 
 
@@ -48,10 +47,16 @@ class World:
         network = self.network = Network(scheduler)
         self.random = scheduler.random("world")
         self.metastores = [
-            Metastore(scheduler, self.database, f"metastore-{n}", self.ask_around)
+            MetastoreNode(
+                scheduler,
+                n,
+                network,
+                self.database,
+                self.ask_around,
+                serves=plan.thrift is not None,
+            )
             for n in range(METASTORES)
         ]
-        self.metastore_processes = [Process(scheduler, f"metastore-{n}") for n in range(METASTORES)]
         disks = {f"worker-{n}": Disk() for n in range(plan.workers)}
         self.connectors = [
             ConnectorNode(
@@ -67,7 +72,7 @@ class World:
                 self.database,
                 disks[f"worker-{n}"],
                 images=plan.images,
-                serves=plan.servers,
+                thrift=None if plan.thrift is None else Consistency(plan.thrift),
             )
             for n in range(plan.workers)
         ]
@@ -85,12 +90,16 @@ class World:
         self._wrong: BaseException | None = None
 
     def start(self) -> None:
-        if self.plan.servers:
+        if self.plan.thrift is not None:
             self.clients.start()
-        for node in (*self.connectors, *self.workers):
+        for node in self.nodes:
             node.start()
         for step in self.plan.steps:
             self.scheduler.after(step.at_s, partial(self._take, step))
+
+    @property
+    def nodes(self) -> list[Node]:
+        return [*self.metastores, *self.connectors, *self.workers]
 
     def run(self, until_s: float) -> None:
         """Runs up to a time; raises what a check has raised."""
@@ -111,9 +120,11 @@ class World:
         self.counts[step.kind] += 1
         match step.kind:
             case "write":
-                number = step.numbers[0] % METASTORES
-                work = partial(self.metastores[number].write, step.name, step.numbers)
-                self.metastore_processes[number].spawn(work, "write")
+                if self.plan.thrift is not None and step.numbers[-1] % 3 == 2:
+                    self.clients.write(step.name, step.numbers)
+                else:
+                    number = step.numbers[0] % METASTORES
+                    self.metastores[number].write(step.name, step.numbers)
             case "read":
                 self.clients.ask(step.name, step.numbers)
             case "fault":
@@ -130,7 +141,7 @@ class World:
             ask = partial(self.clients.ask, name, numbers, self.random.choice((about, None)))
             self.scheduler.after(self.random.uniform(0.0, within_s), ask)
 
-    def restart_later(self, node: ConnectorNode | WorkerNode, seconds: float) -> None:
+    def restart_later(self, node: Node, seconds: float) -> None:
         def start() -> None:
             if not node.alive:
                 self.scheduler.note(f"{node.name} starts")
@@ -169,9 +180,7 @@ def simulate(plan: Plan, settle: Callable[[World], None]) -> Outcome:
             world.counts["events"] = world.database.now.event
             outcome.counts = world.counts
             outcome.simulated_s = world.scheduler.now
-            for node in (*world.connectors, *world.workers):
+            for node in world.nodes:
                 node.kill()
-            for process in world.metastore_processes:
-                process.kill()
             world.clients.end()
     return outcome
