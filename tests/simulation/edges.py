@@ -25,6 +25,7 @@ import connectors.loads.signals
 import connectors.publish.producer
 import metatide.worker.epoch_watch
 import processors.replay.bulk_replay
+import processors.spark.build
 import processors.worker.shard
 import processors.worker.shard_images
 import processors.worker.signals
@@ -38,7 +39,7 @@ from connectors.loads.loader import UNEXPECTED, UNTAKEN
 from hive.schema import Version
 from processors.worker.limits import Limits
 from query_api.elapsed import elapsed_s
-from tests.simulation import database_reads, network, stores
+from tests.simulation import database_reads, network, spark, stores
 from tests.simulation.broker import Brokers
 from tests.simulation.database import Database
 from tests.simulation.images import ImageStorage, SimulatedImages
@@ -98,6 +99,10 @@ class Surroundings:
             (processors.worker.shard, "Store", partial(stores.SimulatedStore, scheduler)),
             (processors.worker.shard, "set_aside", stores.set_aside),
             (processors.replay.bulk_replay, "give_back_freed_memory", lambda: None),
+            (processors.spark.build, "scratch", spark.scratch),
+            (processors.spark.build, "Store", partial(stores.SimulatedStore, scheduler)),
+            (processors.spark.build, "Images", partial(SimulatedImages, self._images)),
+            (processors.spark.build, "MemoryBudget", lambda _: SimpleNamespace(bytes=0)),
             (batch, "find_database", lambda _: batch.Database(database, Version.V4_1)),
             (batch, "_look_up", lambda *_: self.database.query(lambda _: set())),
             (batch, "open_snapshot", database_reads.open_snapshot),

@@ -9,6 +9,7 @@ from connectors.loads.kafka_sink import BEGIN
 from connectors.publish import headers
 from hive.errors import TopicError
 from state.records.signals import ResetTableOrder
+from tests.simulation import spark
 from tests.simulation.broker import Headers
 from tests.simulation.nodes import TOPIC, ConnectorNode, Node, WorkerNode
 from tests.simulation.scheduler import Process
@@ -230,6 +231,17 @@ def forget_table(world: "World", numbers: Numbers) -> None:
     node.submit(partial(_order, node, ResetTableOrder(0, table, load=True)))
 
 
+def rebuild(world: "World", numbers: Numbers) -> None:
+    """An operator has all images made anew from the topic, and may end that."""
+    if not world.plan.images:
+        return
+    world.scheduler.note("an operator rebuilds the images")
+    process = spark.rebuild(world.scheduler, TOPIC)
+    if numbers[1] % 3 == 0:
+        world.scheduler.after(_time_s(numbers[2]), process.kill)
+    world.applications.append(process)
+
+
 async def _order(node: WorkerNode, order: ResetTableOrder) -> None:
     if node.worker is not None:
         with suppress(TopicError):
@@ -261,5 +273,6 @@ FAULTS: Final[Mapping[str, Callable[["World", Numbers], None]]] = {
         drift,
         jump,
         forget_table,
+        rebuild,
     )
 }

@@ -46,6 +46,7 @@ FAULTS: Final = {
     "drift": 2,
     "jump": 1,
     "forget_table": 4,
+    "rebuild": 2,
 }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from hive.errors import ClosedStoreError, ColdShardError, OtherStoreError
 from state.store import Identity, MemoryStore, Overlay, StorePosition
@@ -148,6 +148,12 @@ class SimulatedStore(MemoryStore):
         self.is_open = True
         self._view.entries.update(files.entries)
         self._position = files.position
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def snapshot(self) -> MemorySnapshot:
         self._check()

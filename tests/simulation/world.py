@@ -19,7 +19,7 @@ from tests.simulation.faults import FAULTS
 from tests.simulation.network import Network
 from tests.simulation.nodes import METASTORES, ConnectorNode, MetastoreNode, Node, WorkerNode
 from tests.simulation.plan import NUMBERS, Plan, Step
-from tests.simulation.scheduler import Scheduler
+from tests.simulation.scheduler import Process, Scheduler
 from tests.simulation.stores import Disk
 
 _GARBAGE_AFTER = 50_000
@@ -80,6 +80,8 @@ class World:
         self.clients = Clients(scheduler, self.database, network, self.workers, self._check)
         self.around = Surroundings(scheduler, self.brokers, self.database, disks)
         self.counts: Counter[str] = Counter()
+        self.applications: list[Process] = []
+        """The processes of Spark."""
         self.faults_over = False
         self.has_lost_records = False
         self.owes_epoch = False
@@ -182,5 +184,7 @@ def simulate(plan: Plan, settle: Callable[[World], None]) -> Outcome:
             outcome.simulated_s = world.scheduler.now
             for node in world.nodes:
                 node.kill()
+            for application in world.applications:
+                application.kill()
             world.clients.end()
     return outcome
