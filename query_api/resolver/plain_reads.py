@@ -65,10 +65,13 @@ class PlainReads:
             return
         if not all(_holds_for_all(judgement, group, reader) for judgement in judged):
             return
+        objects = TableObjects(group.table, reader)
+        if objects.table(group.table) is None:
+            # Other reads of the group may ask about the database of a missing table, too.
+            return
         if len(reader.grounds) >= GROUPS_MAX:
             reader.grounds.clear()
         whole = moment._replace(targets=(Target(TargetKind.TABLE, group.table),))
-        objects = TableObjects(group.table, reader)
         reader.grounds[group] = Grounds(objects, answer.position, whole)
 
 

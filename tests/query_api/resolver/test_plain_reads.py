@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hive.names import TableName
 from query_api.backend import Backend
 from query_api.objects import Objects, Values
-from query_api.reads.read import ExistingTableRead, Group, existing_table
+from query_api.reads.read import ExistingTableRead, Group, TableRead, existing_table
 from query_api.reasons import Reason
 from query_api.requirement import Consistency, Requirement
 from query_api.resolver.answer import Miss, ReadAnswer
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind
+from state.records import Rows, Scope, ScopeKind
 from state.records.routing import table_shard
 from tests.model import examples, quiet
 from tests.model.metastore import TABLES
@@ -26,6 +27,7 @@ from tests.query_api.shards import (
     MemoryShard,
     MemoryShards,
     change,
+    load,
     load_table,
     table_image,
 )
@@ -68,6 +70,21 @@ class Partition(ExistingTableRead[object], frozen=True):
 
     def answer(self, objects: Objects) -> tuple[bytes, bytes | None]:
         return existing_table(objects, self.table), objects.partition(self.table, self.values)
+
+
+class Presence(TableRead[bool], frozen=True):
+    """Whether there is a table; it doesn't ask whether its database is in another system."""
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return (Target(TargetKind.TABLE, self.table),)
+
+    @property
+    def group(self) -> Group:
+        return Group(TargetKind.TABLE, self.table)
+
+    def answer(self, objects: Objects) -> bool:
+        return objects.table(self.table) is not None
 
 
 class Comparison:
@@ -141,4 +158,17 @@ def test_a_rewound_history_is_not_served() -> None:
     outcome = backend.resolver.cached_now(Row(ORDERS), ANY)
     assert isinstance(outcome, Miss)
     assert outcome.reason is Reason.REWOUND
+    backend.resolver.close()
+
+
+def test_a_missing_table_gives_other_reads_no_grounds() -> None:
+    loaded = load(Scope(ScopeKind.TABLE, ORDERS), 2, Rows())
+    backend = Backend(MemoryShards(MemoryShard(change(2, after=0), *loaded)), Nowhere())
+    presence = backend.resolver.cached_now(Presence(ORDERS), ANY)
+    assert isinstance(presence, ReadAnswer)
+    assert presence.value is False
+    outcome = backend.resolver.cached_now(Row(ORDERS), ANY)
+    assert isinstance(outcome, Miss)
+    assert outcome.judgement is not None
+    assert outcome.judgement.target.kind is TargetKind.DATABASE
     backend.resolver.close()
