@@ -76,6 +76,7 @@ class Brokers:
         self.scheduler = scheduler
         self.topics: dict[str, TopicLog] = {}
         self.groups: dict[str, Group] = {}
+        self._created = 0
         self.down_until = 0.0
         self.slow_until = 0.0
         self.on_arrival: Callable[[str, Process, Headers], None] | None = None
@@ -89,8 +90,18 @@ class Brokers:
     def create(self, name: str, partitions: int) -> bool:
         if name in self.topics:
             return False
-        self.topics[name] = TopicLog(name, f"id-{len(self.topics)}-{name}", partitions)
+        self._created += 1
+        self.topics[name] = TopicLog(name, f"id-{self._created}-{name}", partitions)
         return True
+
+    def create_anew(self, name: str) -> None:
+        """Somebody deletes a topic, and creates it again."""
+        old = self.topics.pop(name)
+        self.create(name, len(old.partitions))
+        for before, after in zip(old.partitions, self.topics[name].partitions, strict=True):
+            after.readers = before.readers
+        for group in self.groups.values():
+            group.committed = {key: at for key, at in group.committed.items() if key[0] != name}
 
     def delay_s(self, limits: tuple[float, float]) -> float:
         """How long something is on its way; sometimes far longer than usual."""

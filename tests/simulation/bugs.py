@@ -123,6 +123,35 @@ BUGS: Final = (
         "        if latest is not None and latest.commits is commits and latest.commit == commit:",
         "        if latest is not None and latest.commits is commits:",
     ),
+    Bug(
+        "an owner's answer that is kept isn't held against the log",
+        36,
+        "query_api.owner_moment",
+        "        if log.mark_of(self.reached) != self.mark or "
+        "not log.leaves(self.targets, self.reached):",
+        "        if False:",
+    ),
+    Bug(
+        "an answer that is kept is the latest whatever the log says",
+        6,
+        "query_api.answer_cache",
+        "        if not latest.leaves(self.latest_of, self.reached):",
+        "        if False:",
+    ),
+    Bug(
+        "a client over Thrift doesn't see what it wrote",
+        2,
+        "query_api.thrift.own_writes",
+        "            self._reading = asyncio.get_running_loop().create_task(self._date())",
+        "            pass",
+    ),
+    Bug(
+        "a missing table gives other reads grounds",
+        0,
+        "query_api.resolver.plain_reads",
+        "        if objects.table(group.table) is None:",
+        "        if False:",
+    ),
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from hive.errors import SourceError
 from hive.events.row import NotificationRow
 from hive.names import TableName
+from hive.schema import Version
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.snapshot import (
     TxnRow,
@@ -76,6 +77,7 @@ class Database:
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.moments = [Moment()]
+        self.version = Version.V4_0
         self.log: dict[int, NotificationRow] = {}
         self.oldest = 1
         """The cleaner has deleted what is older."""
@@ -197,6 +199,11 @@ class Database:
     def moment_at(self, event: int, history: int) -> list[Moment]:
         """The states of a history that have this as their last event."""
         return [m for m in self.moments if m.event == event and m.history == history]
+
+    def at(self, age_s: float) -> Moment:
+        """The state that it was in so long ago."""
+        then_s = self.scheduler.now - age_s
+        return next((m for m in reversed(self.moments) if m.committed_s <= then_s), self.now)
 
     def between(self, began_s: float, ended_s: float) -> list[Moment]:
         """All states that the database was in, in that time."""

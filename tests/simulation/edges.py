@@ -36,7 +36,6 @@ import state.topic.partitions
 import state.topic.reader
 import state.topic.settings
 from connectors.loads.loader import UNEXPECTED, UNTAKEN
-from hive.schema import Version
 from processors.worker.limits import Limits
 from query_api.elapsed import elapsed_s
 from tests.simulation import database_reads, network, spark, stores
@@ -103,7 +102,7 @@ class Surroundings:
             (processors.spark.build, "Store", partial(stores.SimulatedStore, scheduler)),
             (processors.spark.build, "Images", partial(SimulatedImages, self._images)),
             (processors.spark.build, "MemoryBudget", lambda _: SimpleNamespace(bytes=0)),
-            (batch, "find_database", lambda _: batch.Database(database, Version.V4_1)),
+            (batch, "find_database", lambda _: batch.Database(database, self.database.version)),
             (batch, "_look_up", lambda *_: self.database.query(lambda _: set())),
             (batch, "open_snapshot", database_reads.open_snapshot),
             (batch, "read", database_reads.read_loads),

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Final
 from connectors.loads.kafka_sink import BEGIN
 from connectors.publish import headers
 from hive.errors import TopicError
+from hive.schema import Version
 from state.records.signals import ResetTableOrder
 from tests.simulation import spark
 from tests.simulation.broker import Headers
+from tests.simulation.metastore import FORMATS
 from tests.simulation.nodes import TOPIC, ConnectorNode, Node, WorkerNode
 from tests.simulation.scheduler import Process
 
@@ -158,6 +160,14 @@ def retention(world: "World", numbers: Numbers) -> None:
         world.has_lost_records = True
 
 
+def recreate_topic(world: "World", numbers: Numbers) -> None:
+    """Somebody deletes the topic, and creates it again."""
+    if TOPIC in world.brokers.topics:
+        world.scheduler.note("the topic is deleted, and created again")
+        world.brokers.create_anew(TOPIC)
+        world.has_lost_records = True
+
+
 def unclean_leader(world: "World", numbers: Numbers) -> None:
     """A replica leads that lacks acknowledged records."""
     log = world.brokers.topics.get((TOPIC, f"{TOPIC}.signals")[numbers[4] % 4 == 0])
@@ -173,6 +183,18 @@ def database_down(world: "World", numbers: Numbers) -> None:
     seconds = _time_s(numbers[1])
     world.scheduler.note(f"the database is down for {seconds} s")
     world.database.down_until = world.scheduler.now + seconds
+
+
+def upgrade(world: "World", numbers: Numbers) -> None:
+    """The schema is upgraded while metastores and database are down; afterwards a metastore of
+    another release writes its messages in another form, perhaps one of several."""
+    database_down(world, numbers)
+    world.database.version = Version.V4_1
+    for node in world.metastores:
+        _kill(world, node, _time_s(numbers[1]))
+    node = world.metastores[numbers[0] % len(world.metastores)]
+    node.metastore.message_format = FORMATS[numbers[2] % len(FORMATS)]
+    world.scheduler.note("the schema is upgraded")
 
 
 def clean_log(world: "World", numbers: Numbers) -> None:
@@ -266,8 +288,10 @@ FAULTS: Final[Mapping[str, Callable[["World", Numbers], None]]] = {
         brokers_slow,
         leader_away,
         retention,
+        recreate_topic,
         unclean_leader,
         database_down,
+        upgrade,
         clean_log,
         restore,
         drift,

@@ -7,6 +7,7 @@ objects as the writer believed them to be, while the database merges what overla
 from collections.abc import Callable
 from typing import Final
 
+from hive.events.envelope import GZIP
 from hive.events.row import NotificationRow
 from hive.names import DatabaseName, TableName
 from metatide.demo import messages
@@ -15,7 +16,7 @@ from tests.simulation.scheduler import Scheduler
 from tests.simulation.writes import WRITES, Change, Picks, Refused
 
 AboutToCommit = Callable[[TableName | DatabaseName | None], None]
-PLAIN: Final = "json-0.2"
+FORMATS: Final = ("json-0.2", GZIP)
 
 
 class Metastore:
@@ -28,10 +29,11 @@ class Metastore:
         name: str,
         about_to_commit: AboutToCommit,
     ) -> None:
+        self.message_format = FORMATS[0]
         self._about_to_commit = about_to_commit
         self._scheduler = scheduler
         self._database = database
-        self._random = scheduler.random(name)
+        self.random = scheduler.random(name)
 
     def write(self, kind: str, picks: tuple[int, ...]) -> int | None:
         """Runs one change; returns its event, or None if there was nothing to do."""
@@ -69,7 +71,7 @@ class Metastore:
     def _row(self, change: Change) -> NotificationRow:
         time_s = int(self._scheduler.epoch_s + self._scheduler.now)
         of = change.table
-        message = messages.seal(change.message, time_s, PLAIN)
+        message = messages.seal(change.message, time_s, self.message_format)
         return NotificationRow(
             0,
             time_s,
@@ -78,10 +80,10 @@ class Metastore:
             None if of is None else of.db,
             of.table if isinstance(of, TableName) else None,
             message,
-            PLAIN,
+            self.message_format,
         )
 
     def _spread(self, low: float, high: float) -> float:
         """Mostly short; now and then long enough for much else to happen."""
-        factor = self._random.choice((1, 1, 1, 1, 1, 1, 1, 1, 10, 60))
-        return self._random.uniform(low, high) * factor
+        factor = self.random.choice((1, 1, 1, 1, 1, 1, 1, 1, 10, 60))
+        return self.random.uniform(low, high) * factor

@@ -18,7 +18,9 @@ _STATEMENTS_S: Final = (0.000_3, 0.004)
 class MetastoreServer(asyncio.Protocol):
     """One connection: calls are answered in turn."""
 
-    def __init__(self, metastore: Metastore, database: Database) -> None:
+    def __init__(self, metastore: Metastore, database: Database, cache_s: float) -> None:
+        """Reads are answered from a cache that is up to `cache_s` old."""
+        self._cache_s = cache_s
         self._metastore = metastore
         self._database = database
         self._scanner = Scanner(_BYTES_MAX)
@@ -59,7 +61,7 @@ class MetastoreServer(asyncio.Protocol):
         database = self._database
         await asyncio.sleep(database.delay_s(*_STATEMENTS_S))
         database.check()
-        now = database.now
+        now = database.at(self._metastore.random.uniform(0.0, self._cache_s))
         await asyncio.sleep(database.delay_s(*_STATEMENTS_S))
         objects: Any = ContentObjects(now.content, now.event)
         return result_of(call, objects)

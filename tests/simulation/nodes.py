@@ -11,6 +11,7 @@ from connectors.connector import Connector
 from connectors.loads.loader import Loader
 from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
+from hive.errors import MachineError
 from metatide.worker.epoch_watch import EpochWatch
 from metatide.worker.shards import WorkerShards
 from processors.worker.worker import Worker, WorkerSettings
@@ -40,6 +41,7 @@ METASTORE_PORT: Final = 9083
 HTTP_PORT: Final = 1
 THRIFT_PORT: Final = 2
 _SECRET: Any = SimpleNamespace(key=b"of all workers")
+_RESTART_S: Final = 1.0
 _IMAGES_EVERY_S: Final = 30.0
 
 
@@ -65,6 +67,21 @@ class Node:
     def kill(self) -> None:
         self.process.kill()
         self.network.end(self.process)
+
+    def fail(self, error: BaseException) -> None:
+        """Ends with an error; what watches over the process starts it again."""
+        self._scheduler.note(f"ends: {error}")
+        self.process.end()
+        self._scheduler.after(0.0, self._end_life)
+
+    def _end_life(self) -> None:
+        self.kill()
+        self._scheduler.after(_RESTART_S, self.start_if_ended)
+
+    def start_if_ended(self) -> None:
+        if not self.alive:
+            self._scheduler.note(f"{self.name} starts")
+            self.start()
 
     def _begin(self) -> None:
         raise NotImplementedError
@@ -100,7 +117,10 @@ class ConnectorNode(Node):
             requested_epoch=lambda: loader.requested_epoch,
             watermark=watermark,
         )
-        connector.run()
+        try:
+            connector.run()
+        except MachineError as error:
+            self.fail(error)
 
 
 class MetastoreNode(Node):
@@ -115,12 +135,14 @@ class MetastoreNode(Node):
         about_to_commit: AboutToCommit,
         *,
         serves: bool,
+        cache_s: float,
     ) -> None:
         super().__init__(scheduler, metastore_name(number), network)
         self.metastore: Final = Metastore(scheduler, database, self.name, about_to_commit)
         self._database = database
         self._loop: SimulatedLoop | None = None
         self._serves = serves
+        self._cache_s = cache_s
 
     def kill(self) -> None:
         super().kill()
@@ -137,7 +159,7 @@ class MetastoreNode(Node):
             self._loop.start(self._serve)
 
     async def _serve(self) -> None:
-        server = partial(MetastoreServer, self.metastore, self._database)
+        server = partial(MetastoreServer, self.metastore, self._database, self._cache_s)
         await asyncio.get_running_loop().create_server(server, self.name, METASTORE_PORT)
         await asyncio.Event().wait()
 
@@ -199,13 +221,16 @@ class WorkerNode(Node):
             images_keep=2,
         )
         self.worker = Worker(settings)
-        async with asyncio.TaskGroup() as tasks:
-            if self.thrift is None:
-                shards = WorkerShards(self.worker)
-                self.backend = Backend(shards, SimulatedPrimary(self._database))
-            else:
-                await self._serve(self.worker, self.thrift, tasks)
-            tasks.create_task(self.worker.run())
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                if self.thrift is None:
+                    shards = WorkerShards(self.worker)
+                    self.backend = Backend(shards, SimulatedPrimary(self._database))
+                else:
+                    await self._serve(self.worker, self.thrift, tasks)
+                tasks.create_task(self.worker.run())
+        except* MachineError as errors:
+            self.fail(errors)
 
     async def _serve(
         self, worker: Worker, consistency: Consistency, tasks: asyncio.TaskGroup

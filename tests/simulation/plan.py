@@ -39,8 +39,10 @@ FAULTS: Final = {
     "brokers_slow": 2,
     "leader_away": 2,
     "retention": 1,
+    "recreate_topic": 1,
     "unclean_leader": 1,
     "database_down": 2,
+    "upgrade": 1,
     "clean_log": 2,
     "restore": 2,
     "drift": 2,
@@ -76,6 +78,8 @@ class Plan(msgspec.Struct, frozen=True):
     """Whether workers make images, and begin with them."""
     thrift: str | None = None
     """The default consistency over Thrift, if most clients ask over the network."""
+    metastores_cache_s: float = 0.0
+    """How old a metastore's own cache may be, from which it answers reads."""
 
     def only(self, steps: Sequence[Step]) -> "Plan":
         return msgspec.structs.replace(self, steps=tuple(steps))
@@ -127,6 +131,7 @@ def make_plan(seed: str, *, seconds: float = 120.0, faults: bool = True) -> Plan
         tuple(sorted(steps)),
         random.choice((False, True)),
         random.choice((None, None, "latest", "latest", "within", "any")),
+        random.choice((0.0, 0.0, 0.0, 2.0)),
     )
 
 

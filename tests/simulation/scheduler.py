@@ -57,10 +57,14 @@ class Process:
         strand.wake()
         return strand
 
-    def kill(self) -> None:
-        """Ends the process at once: what its code does while it unwinds reaches nobody."""
+    def end(self) -> None:
+        """Ends the process: what its code does while it unwinds reaches nobody."""
         self._silent_since = self.heard_s
         self.alive = False
+
+    def kill(self) -> None:
+        """Ends the process at once; only the hub may do so."""
+        self.end()
         for strand in self._strands:
             strand.kill()
         self._strands.clear()

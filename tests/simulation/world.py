@@ -54,6 +54,7 @@ class World:
                 self.database,
                 self.ask_around,
                 serves=plan.thrift is not None,
+                cache_s=plan.metastores_cache_s,
             )
             for n in range(METASTORES)
         ]
@@ -76,7 +77,7 @@ class World:
             )
             for n in range(plan.workers)
         ]
-        self.checker = Checker(self.database)
+        self.checker = Checker(self.database, plan.metastores_cache_s)
         self.clients = Clients(scheduler, self.database, network, self.workers, self._check)
         self.around = Surroundings(scheduler, self.brokers, self.database, disks)
         self.counts: Counter[str] = Counter()
@@ -144,12 +145,7 @@ class World:
             self.scheduler.after(self.random.uniform(0.0, within_s), ask)
 
     def restart_later(self, node: Node, seconds: float) -> None:
-        def start() -> None:
-            if not node.alive:
-                self.scheduler.note(f"{node.name} starts")
-                node.start()
-
-        self.scheduler.after(seconds, start)
+        self.scheduler.after(seconds, node.start_if_ended)
 
 
 @contextmanager
