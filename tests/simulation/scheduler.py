@@ -36,7 +36,7 @@ class Process:
         self._base = scheduler.random(name).uniform(1_000, 2_000)
         self._since = scheduler.now
         self._strands: list[Strand] = []
-        self._held: list[tuple[Strand, int]] = []
+        self._frozen_strands: list[tuple[Strand, int]] = []
         """The strands that would have gone on while the process is frozen, after which pauses."""
 
     def monotonic(self) -> float:
@@ -81,12 +81,12 @@ class Process:
         self._go_on()
 
     def hold(self, strand: "Strand", pause: int) -> None:
-        self._held.append((strand, pause))
+        self._frozen_strands.append((strand, pause))
 
     def _go_on(self) -> None:
         if self.frozen_until <= self._scheduler.now:
-            held, self._held = self._held, []
-            for strand, pause in held:
+            strands, self._frozen_strands = self._frozen_strands, []
+            for strand, pause in strands:
                 self._scheduler.continue_after(0.0, strand, pause)
 
     @property
