@@ -86,6 +86,7 @@ class Database:
         self.restored_s = -CLEANED_AFTER_S
         self._random = scheduler.random("database")
         self._sequence = _Lock()
+        self._watching: dict[Strand, None] = {}
 
     @property
     def now(self) -> Moment:
@@ -150,7 +151,21 @@ class Database:
         self.moments.append(
             replace(self.now, number=number, committed_s=committed_s, event=event, **changes)
         )
+        self._changed()
         return event
+
+    def watch(self, seconds: float) -> None:
+        """Waits for a change, or so long."""
+        strand = self.scheduler.strand
+        self._watching[strand] = None
+        try:
+            strand.park(seconds)
+        finally:
+            del self._watching[strand]
+
+    def _changed(self) -> None:
+        for strand in self._watching:
+            strand.wake()
 
     def restore(self, lost: int) -> None:
         """Puts the database back to how it was some events ago; it goes on from there."""
@@ -174,6 +189,7 @@ class Database:
                 next_id=self.now.next_id,
             )
         )
+        self._changed()
         self.scheduler.note(f"the database is put back to event {moment.event}")
 
     def clean(self, count: int) -> None:

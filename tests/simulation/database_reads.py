@@ -36,6 +36,8 @@ from tests.simulation.database import Database, Moment
 
 _ROWS_MAX: Final = 2_000
 _LOOK_S: Final = 1.0
+_WATCHED_SHARE: Final = 1 / 4
+_WATCHED_S_MAX: Final = 0.1
 
 
 class SimulatedSource:
@@ -45,6 +47,7 @@ class SimulatedSource:
         self._database = database
         self._calm: tuple[int, int] | None = None
         self._calm_until_s = 0.0
+        self._quiet_since_s = 0.0
 
     def poll(self, after: int, check: int) -> Poll:
         database = self._database
@@ -57,14 +60,22 @@ class SimulatedSource:
             return Poll(now.event, rows_hash([checked]), rows, checked.event_time)
 
         poll = database.query(read)
+        if poll.rows:
+            self._quiet_since_s = database.scheduler.now
         self._calm = (after, check) if not poll.rows and poll.current == after else None
         self._calm_until_s = database.scheduler.now + _LOOK_S
         return poll
 
     def rests(self, after: int, check: int) -> bool:
+        """A look takes a share of the time without events, and ends when there is one: it stands
+        for many, which would be most of what a simulation does."""
         database = self._database
-        if self._calm != (after, check) or database.scheduler.now > self._calm_until_s:
+        now = database.scheduler.now
+        if self._calm != (after, check) or now > self._calm_until_s:
             return False
+        if database.now.event == after:
+            quiet_s = now - self._quiet_since_s
+            database.watch(min(quiet_s * _WATCHED_SHARE, _WATCHED_S_MAX))
         return database.scheduler.now >= database.down_until and database.now.event == after
 
     def hashes(self, events: Sequence[int]) -> dict[int, bytes]:

@@ -112,7 +112,7 @@ class ConnectorNode(Node):
         connector = Connector(
             self._source(),
             self._topic,
-            pace=Pace(poll_interval_ms=200, transactions_s=10.0),
+            pace=Pace(transactions_s=10.0),
             on_epoch=loader.begin_epoch,
             requested_epoch=lambda: loader.requested_epoch,
             watermark=watermark,

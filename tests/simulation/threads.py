@@ -8,44 +8,34 @@ from typing import Any
 from tests.simulation.scheduler import Scheduler, Strand
 
 
-class _Waiters:
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
-        self._strands: list[Strand] = []
-
-    def wait(self, timeout_s: float | None) -> None:
-        strand = self._scheduler.strand
-        self._strands.append(strand)
-        try:
-            strand.park(timeout_s)
-        finally:
-            self._strands.remove(strand)
-
-    def wake(self) -> None:
-        for strand in self._strands:
-            strand.wake()
-
-
 class SimulatedEvent:
     """`threading.Event`."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._set = False
-        self._waiters = _Waiters(scheduler)
+        self._scheduler = scheduler
+        self._strands: list[Strand] = []
 
     def is_set(self) -> bool:
         return self._set
 
     def set(self) -> None:
         self._set = True
-        self._waiters.wake()
+        for strand in self._strands:
+            strand.wake()
 
     def clear(self) -> None:
         self._set = False
 
     def wait(self, timeout: float | None = None) -> bool:
         if not self._set:
-            self._waiters.wait(timeout)
+            # More than half of all waits are those of connectors between two polls.
+            strand = self._scheduler.strand
+            self._strands.append(strand)
+            try:
+                strand.park(timeout)
+            finally:
+                self._strands.remove(strand)
         return self._set
 
 
@@ -53,7 +43,7 @@ class SimulatedCondition:
     """`threading.Condition`. Strands run one at a time, so that its lock has nothing to do."""
 
     def __init__(self, scheduler: Scheduler) -> None:
-        self._waiters = _Waiters(scheduler)
+        self._notified = SimulatedEvent(scheduler)
 
     def __enter__(self) -> bool:
         return True
@@ -62,10 +52,11 @@ class SimulatedCondition:
         pass
 
     def wait(self, timeout: float | None = None) -> None:
-        self._waiters.wait(timeout)
+        self._notified.wait(timeout)
 
     def notify_all(self) -> None:
-        self._waiters.wake()
+        self._notified.set()
+        self._notified.clear()
 
 
 class SimulatedThread:
