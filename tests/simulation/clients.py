@@ -139,7 +139,8 @@ class Clients:
         match answer.status:
             case 200 | 404:
                 self._take(posed, _read_answer(answer), session, began_s)
-            case 503:
+            case 408 | 503:
+                # The first where the request itself came too late.
                 self.unanswered.append(answer.body.decode())
             case 400:
                 self._scheduler.note(f"refused: {answer.body.decode()}")
