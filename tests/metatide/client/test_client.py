@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -34,9 +35,12 @@ from metatide.client import (
 from metatide.client.snapshot import committed
 from query_api.http import Settings as ServerSettings
 from query_api.http.access import FileTokens
+from tests.metatide.client.awaited import awaited
 from tests.metatide.client.serving import serving
 from tests.metatide.client.warm_shards import DAYS, WriteIdDatabase, warm
 from tests.query_api.shards import ORDERS_ID
+
+Connect = Callable[..., AbstractContextManager[Client]]
 
 ANY = Need("any")
 AT_ONCE = Settings(retry_s=0)
@@ -54,14 +58,21 @@ UNAWAITED = {
 """Names in one client, and what they are in the other."""
 
 
+@pytest.fixture(params=[Client, awaited])
+def connect(request: pytest.FixtureRequest) -> Connect:
+    """Makes a client that is read from; an asynchronous one looks like the other."""
+    made: Connect = request.param
+    return made
+
+
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     with serving(warm(), WriteIdDatabase()) as at:
         yield at
 
 
-def test_every_read_of_a_table(url: str) -> None:
-    with Client(url) as client:
+def test_every_read_of_a_table(url: str, connect: Connect) -> None:
+    with connect(url) as client:
         table = client.table("sales.orders", ANY)
         assert table.value.tableName == "orders"
         assert (table.source, table.reason, table.position) == ("cache", "fresh", Position(0, 5))
@@ -85,26 +96,36 @@ def test_every_read_of_a_table(url: str) -> None:
         assert client.partition_statistics("sales.orders", [f"ds={DAYS[0]}"], need=ANY).value == {}
         assert client.aggregate_statistics("sales.orders", [], ["amount"], need=ANY).value == []
         assert client.constraints("sales.orders", ANY).value.primaryKeys == []
+        [ids] = client.write_ids(["sales.orders"]).value.tables
+        assert (ids.id, ids.fullTableName) == (ORDERS_ID, "hive.sales.orders")
 
 
-def test_reads_of_databases(url: str) -> None:
-    with Client(url) as client:
+def test_reads_of_databases(url: str, connect: Connect) -> None:
+    with connect(url) as client:
         assert client.database("sales", ANY).value.name == "sales"
         assert [one.name for one in client.databases("s*", need=ANY).value] == ["sales"]
         assert client.databases(after="sales", limit=1, need=ANY).value == []
         names = client.table_names("hive.sales", "o*", ["MANAGED_TABLE"], need=ANY)
         assert [one.tableName for one in names.value] == ["orders"]
+        metadata = client.table_metadata("s*", "o*", ["MANAGED_TABLE"], need=ANY)
+        assert [(one.dbName, one.tableName) for one in metadata.value] == [("sales", "orders")]
+        assert client.table_metadata("t*", need=ANY).value == []
         assert client.functions("sales", need=ANY).value == []
+        with pytest.raises(NotFoundError, match=r"no function a/b in hive\.sales "):
+            client.function("hive.sales", "a/b", ANY)
+        assert client.catalogs().value == ["hive"]
         assert client.current_event().value == 5
 
 
 @pytest.mark.parametrize("open_ids", [[7], range(100_000, 130_000)])
-async def test_a_list_of_write_ids_may_be_long(url: str, open_ids: Sequence[int]) -> None:
+def test_a_list_of_write_ids_may_be_long(
+    url: str, open_ids: Sequence[int], connect: Connect
+) -> None:
     ids = ",".join(map(str, open_ids))
     listed = f"sales.orders:200000:{open_ids[0]}:{ids}:"
     need = Need(write_ids=listed, table_id=ORDERS_ID, max_wait_ms=0)
     names = Which(names=[f"ds={DAYS[2]}"])
-    with Client(url, AT_ONCE) as client:
+    with connect(url, AT_ONCE) as client:
         reads: list[Callable[[], object]] = [
             lambda: client.table("sales.orders", need),
             lambda: client.partition("sales.orders", f"ds={DAYS[0]}", need),
@@ -117,9 +138,6 @@ async def test_a_list_of_write_ids_may_be_long(url: str, open_ids: Sequence[int]
             # The list is read: the database, which doesn't answer, has more commits.
             with pytest.raises(UnavailableError, match="database does not answer"):
                 read()
-    async with AsyncClient(url, AT_ONCE) as awaited:
-        with pytest.raises(UnavailableError, match="database does not answer"):
-            await awaited.table("sales.orders", need)
 
 
 def test_settings_are_shown_without_their_token() -> None:
@@ -145,7 +163,7 @@ def test_a_long_list_is_sent_as_ever_where_no_table_is_read() -> None:
             assert call.request(client, need).method == "GET"
 
 
-def test_lists_of_databases_and_functions_have_pages() -> None:
+def test_lists_of_databases_and_functions_have_pages(connect: Connect) -> None:
     urls: list[httpx.URL] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -156,7 +174,7 @@ def test_lists_of_databases_and_functions_have_pages() -> None:
         named = {f"metatide-{name}": value for name, value in headers.items()}
         return httpx.Response(200, json=body, headers=named)
 
-    with Client("http://here", Settings(transport=httpx.MockTransport(answer))) as client:
+    with connect("http://here", Settings(transport=httpx.MockTransport(answer))) as client:
         assert client.databases(after="a", limit=2).next == "b"
         assert client.functions("sales", after="a", limit=2).next == "b"
     page = {"pattern": "*", "after": "a", "limit": "2"}
@@ -166,16 +184,13 @@ def test_lists_of_databases_and_functions_have_pages() -> None:
     ]
 
 
-async def test_the_same_awaited(url: str) -> None:
+async def test_the_asynchronous_client_is_awaited(url: str) -> None:
     async with AsyncClient(url) as client:
         assert (await client.table("sales.orders", ANY)).value.id == ORDERS_ID
         rows = [one async for one in client.stream_partitions("sales.orders", need=ANY)]
         assert len(rows) == len(DAYS)
-        reader = await client.snapshot(["sales.orders"])
-        assert (await reader.table("sales.orders")).reason == "fresh"
-        session = client.session()
-        await session.after_write()
-        assert session.position == Position(0, 5)
+    with pytest.raises(RuntimeError, match="closed"):
+        await client.table("sales.orders", ANY)
 
 
 def unawaited(module: ModuleType) -> str:
@@ -192,8 +207,8 @@ def test_both_clients_differ_in_what_is_awaited_alone() -> None:
     assert unawaited(asynchronous) == unawaited(sync)
 
 
-def test_a_snapshot_reads_by_its_lists(url: str) -> None:
-    with Client(url, AT_ONCE) as client:
+def test_a_snapshot_reads_by_its_lists(url: str, connect: Connect) -> None:
+    with connect(url, AT_ONCE) as client:
         reader = client.snapshot(["sales.orders"])
         assert reader.table("sales.orders").reason == "fresh"
         own = reader.with_committed("sales.orders", 2)
@@ -209,8 +224,8 @@ def test_a_snapshot_reads_by_its_lists(url: str) -> None:
             client.with_committed("sales.orders", 2)
 
 
-def test_a_session_carries_the_highest_position(url: str) -> None:
-    with Client(url, AT_ONCE) as client:
+def test_a_session_carries_the_highest_position(url: str, connect: Connect) -> None:
+    with connect(url, AT_ONCE) as client:
         session = client.session()
         session.table("sales.orders", ANY)
         assert session.position == Position(0, 5)
@@ -221,10 +236,10 @@ def test_a_session_carries_the_highest_position(url: str) -> None:
         assert client.table("sales.orders", ANY).source == "cache"
 
 
-async def test_only_a_session_takes_note_of_what_it_shall_show(url: str) -> None:
+def test_only_a_session_takes_note_of_what_it_shall_show(url: str, connect: Connect) -> None:
     """Reads of another client would show older states all the same."""
     says = r"only a client made by session\(\) remembers"
-    with Client(url, AT_ONCE) as client:
+    with connect(url, AT_ONCE) as client:
         for plain in (client, client.snapshot(["sales.orders"])):
             with pytest.raises(ValueError, match=says):
                 plain.seen(Position(0, 9))
@@ -234,14 +249,11 @@ async def test_only_a_session_takes_note_of_what_it_shall_show(url: str) -> None
         session = client.session().snapshot(["sales.orders"])
         session.after_write()
         assert session.position == Position(0, 5)
-    async with AsyncClient(url, AT_ONCE) as awaited:
-        with pytest.raises(ValueError, match=says):
-            await awaited.after_write()
 
 
-def test_a_session_carries_the_position_of_what_does_not_exist(url: str) -> None:
+def test_a_session_carries_the_position_of_what_does_not_exist(url: str, connect: Connect) -> None:
     """Else its next read could show what has been dropped by then."""
-    with Client(url, AT_ONCE) as client:
+    with connect(url, AT_ONCE) as client:
         for read in (session_table, session_partitions):
             session = client.session()
             with pytest.raises(NotFoundError) as missing:
@@ -250,9 +262,9 @@ def test_a_session_carries_the_position_of_what_does_not_exist(url: str) -> None
             assert client.position is None
 
 
-def test_a_stream_of_something_else_is_an_error_of_the_server() -> None:
+def test_a_stream_of_something_else_is_an_error_of_the_server(connect: Connect) -> None:
     transport = httpx.MockTransport(lambda _: httpx.Response(200, text="<html>"))
-    with Client("http://elsewhere", Settings(transport=transport)) as elsewhere:
+    with connect("http://elsewhere", Settings(transport=transport)) as elsewhere:
         for read in (session_table, session_partitions):
             with pytest.raises(ServerError, match="name a worker's address") as strange:
                 read(elsewhere)
@@ -267,8 +279,32 @@ def test_an_address_that_is_no_url_is_an_error_of_the_client(kind: Callable[[str
         assert "secret" not in str(refused.value)
 
 
-def test_what_is_too_long_for_a_url_is_an_error_of_the_client(url: str) -> None:
-    with Client(url, AT_ONCE) as client, pytest.raises(InvalidUrlError, match="too long"):
+@pytest.mark.parametrize("body", [b"<html>", b"\xff", b"{}", b'{"names": 1}'])
+def test_an_answer_whose_body_is_none_is_an_error_of_the_server(body: bytes) -> None:
+    headers = {"metatide-source": "cache", "metatide-reason": "fresh", "metatide-position": "0:5"}
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=body, headers=headers))
+    with (
+        Client("http://elsewhere", Settings(transport=transport)) as client,
+        pytest.raises(ServerError, match="name a worker's address"),
+    ):
+        client.catalogs()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("no worker", "no worker"), ("", "Service Unavailable")]
+)
+def test_what_stands_before_a_server_may_be_busy_in_its_own_words(text: str, says: str) -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(503, text=text))
+    with (
+        Client("http://here", Settings(transport=transport, retry_s=0)) as client,
+        pytest.raises(UnavailableError, match=rf"^{says} \(503\)$") as refused,
+    ):
+        client.catalogs()
+    assert refused.value.retry_after_s == 1
+
+
+def test_what_is_too_long_for_a_url_is_an_error_of_the_client(url: str, connect: Connect) -> None:
+    with connect(url, AT_ONCE) as client, pytest.raises(InvalidUrlError, match="too long"):
         client.database("d" * 100_000)
 
 
@@ -276,15 +312,15 @@ def test_what_is_too_long_for_a_url_is_an_error_of_the_client(url: str) -> None:
     ("path", "body"), [("", {"detail": "Not Found"}), ("/api", {"detail": "no"}), ("/api", {})]
 )
 def test_what_does_not_answer_as_metatide_does_says_nothing_of_objects(
-    url: str, path: str, body: dict[str, str]
+    url: str, path: str, body: dict[str, str], connect: Connect
 ) -> None:
     transport = httpx.MockTransport(lambda _: httpx.Response(404, json=body))
-    with Client("http://elsewhere" + path, Settings(transport=transport)) as elsewhere:
+    with connect("http://elsewhere" + path, Settings(transport=transport)) as elsewhere:
         for read in (session_table, session_partitions):
             with pytest.raises(ServerError, match="name a worker's address") as strange:
                 read(elsewhere)
             assert not isinstance(strange.value, NotFoundError)
-    with Client(f"{url}/api", AT_ONCE) as wrong, pytest.raises(ServerError) as strange:
+    with connect(f"{url}/api", AT_ONCE) as wrong, pytest.raises(ServerError) as strange:
         wrong.table("sales.orders")
     assert not isinstance(strange.value, NotFoundError)
 
@@ -297,17 +333,17 @@ def session_partitions(session: Client) -> None:
     list(session.stream_partitions("sales.never", need=ANY))
 
 
-def test_an_age_is_part_of_the_consistency(url: str) -> None:
+def test_an_age_is_part_of_the_consistency(url: str, connect: Connect) -> None:
     by_age = Need(max_age_ms=250)
     assert by_age.headers == {"Metatide-Consistency": "within; max_age_ms=250"}
     assert Need("within", max_age_ms=250).headers == by_age.headers
-    with Client(url) as client:
+    with connect(url) as client:
         for need in (by_age, Need("within")):
             assert client.table("sales.orders", need).value.tableName == "orders"
 
 
-def test_errors_say_what_the_server_said(url: str) -> None:
-    with Client(url) as client:
+def test_errors_say_what_the_server_said(url: str, connect: Connect) -> None:
+    with connect(url) as client:
         with pytest.raises(NotFoundError, match=r"no table hive\.sales\.never"):
             client.table("sales.never", ANY)
         with pytest.raises(ServerError, match="bad filter") as refused:
@@ -331,13 +367,13 @@ def test_the_examples_of_its_page_run(
     assert capsys.readouterr().out
 
 
-def test_a_token_opens_the_door(tmp_path: Path) -> None:
+def test_a_token_opens_the_door(tmp_path: Path, connect: Connect) -> None:
     file = tmp_path / "tokens"
     file.write_text(f"read {sha256(b'secret').hexdigest()}")
     with serving(warm(), settings=ServerSettings(tokens=FileTokens(file))) as at:
-        with Client(at) as client, pytest.raises(ServerError, match="send a valid token"):
+        with connect(at) as client, pytest.raises(ServerError, match="send a valid token"):
             client.table("sales.orders", ANY)
-        with Client(at, Settings(token="secret")) as client:
+        with connect(at, Settings(token="secret")) as client:
             assert client.table("sales.orders", ANY).source == "cache"
 
 

@@ -31,8 +31,8 @@ STREAM = b"".join(
 class Blocks(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A body in blocks of some size."""
 
-    def __init__(self, size: int) -> None:
-        self._blocks = [STREAM[at : at + size] for at in range(0, len(STREAM), size)]
+    def __init__(self, body: bytes, size: int) -> None:
+        self._blocks = [body[at : at + size] for at in range(0, len(body), size)]
 
     def __iter__(self) -> Iterator[bytes]:
         yield from self._blocks
@@ -42,18 +42,19 @@ class Blocks(httpx.SyncByteStream, httpx.AsyncByteStream):
             yield block
 
 
-def settings(size: int) -> Settings:
+def settings(body: bytes, size: int) -> Settings:
     def answer(_: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, headers=HEADERS, stream=Blocks(size))
+        return httpx.Response(200, headers=HEADERS, stream=Blocks(body, size))
 
     return Settings(transport=httpx.MockTransport(answer))
 
 
+@pytest.mark.parametrize("body", [STREAM, STREAM[:-1]])
 @pytest.mark.parametrize("size", [1, 7, len(STREAM) - 1, len(STREAM)])
-async def test_both_clients_read_what_is_between_line_feeds(size: int) -> None:
-    with Client("http://metatide", settings(size)) as client:
+async def test_both_clients_read_what_is_between_line_feeds(body: bytes, size: int) -> None:
+    with Client("http://metatide", settings(body, size)) as client:
         partitions = [*client.stream_partitions("d.t")]
-    async with AsyncClient("http://metatide", settings(size)) as awaited:
+    async with AsyncClient("http://metatide", settings(body, size)) as awaited:
         assert partitions == [part async for part in awaited.stream_partitions("d.t")]
     assert [(part.parameters or {})["comment"] for part in partitions] == COMMENTS
 
