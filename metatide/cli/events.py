@@ -1,6 +1,5 @@
 """`metatide events`: prints the records of the topic."""
 
-import sys
 from collections.abc import Iterable, Iterator
 
 import click
@@ -55,15 +54,13 @@ def command(
     else:
         records = topic_records.follow(events, from_event=from_event, table=name, ever=follow)
         lines = map(topic_records.as_json if as_json else topic_records.as_line, records)
-    print_lines(lines, at_once=follow)
+    print_lines(lines)
 
 
-def print_lines(lines: Iterable[str | bytes], *, at_once: bool) -> None:
+def print_lines(lines: Iterable[str | bytes]) -> None:
     """Prints lines until there are no more, until Ctrl-C, or until nobody reads them any more."""
     try:
         for line in lines:
             click.echo(line)
-            if at_once:
-                sys.stdout.flush()
     except (KeyboardInterrupt, BrokenPipeError):
         pass

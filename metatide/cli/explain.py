@@ -121,7 +121,8 @@ def _held(table: Held) -> str:
     if table.warm:
         return "the cache holds the table"
     if table.reason != Reason.COLD:
-        return f"the cache doesn't answer for the table: {REASONS[table.reason].meaning}"
+        text = REASONS.get(table.reason, ReasonText(table.reason))
+        return f"the cache doesn't answer for the table: {text.meaning}"
     return f"the cache doesn't hold all of the table: {why_cold(table.detail)} ({table.detail})"
 
 

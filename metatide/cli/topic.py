@@ -100,7 +100,7 @@ def export(effective: Effective, format_: FeedFormat, after: str | None, follow:
         event for event in feed(topic, ever=follow) if position is None or event.position > position
     )
     as_line = as_json if format_ is FeedFormat.JSON else partial(as_cloud_event, topic_id=topic.id)
-    print_lines(map(as_line, events), at_once=follow)
+    print_lines(map(as_line, events))
 
 
 @command.command()

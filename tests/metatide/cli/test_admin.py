@@ -19,6 +19,7 @@ from hive.write_ids.lists import write_id_list
 from metatide.cli import admin, root
 from metatide.cli.admin import Outcome, Workers, _alike, _deaf
 from metatide.cli.proved_workers import ProvedWorkers
+from metatide.stack.machine import free_port
 from query_api.database.reads import GetWriteIds, Snapshots, TableSnapshot
 from query_api.database_answer import DatabaseAnswer
 from query_api.reads import GetTables, Read
@@ -26,6 +27,7 @@ from state.records.numbers import NATURAL_MAX
 from tests.metatide.client.serving import serving
 from tests.metatide.client.warm_shards import WriteIdDatabase, warm
 from tests.metatide.ordered_worker import worker
+from tests.query_api.http.read_client import Nowhere
 from tests.query_api.shards import ORDERS
 
 SHARDS = st.lists(
@@ -84,10 +86,10 @@ class WorkersAt(Workers):
         self._orders.append((what, body["tables"]))
 
 
-def ordered(what: str, *tables: str) -> tuple[list[str], Result]:
+def ordered(what: str, *tables: str, database: Nowhere | None = None) -> tuple[list[str], Result]:
     """The tables that something was ordered for, and what the command said."""
     orders: list[tuple[str, tuple[str, ...]]] = []
-    with serving(warm(), Lacking()) as url, pytest.MonkeyPatch.context() as patch:
+    with serving(warm(), database or Lacking()) as url, pytest.MonkeyPatch.context() as patch:
         patch.setattr(admin, "Workers", lambda _: WorkersAt(url, orders))
         done = CliRunner().invoke(root, ["admin", what, *tables])
     assert {name for name, _ in orders} <= {what}
@@ -136,6 +138,20 @@ def test_what_does_not_exist_is_dropped_from_the_cache_alone() -> None:
     )
 
 
+def test_a_drop_says_nothing_of_what_nobody_can_look_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, expected = ordered("drop", "sales.orders")
+    assert expected.stderr == "sales.orders: will be dropped until somebody reads it\n"
+    _, done = ordered("drop", "sales.orders", database=Nowhere())
+    assert (done.exit_code, done.stderr) == (0, expected.stderr)
+
+    def fail(*_: object, **__: object) -> httpx.Response:
+        raise httpx.ReadTimeout("")
+
+    monkeypatch.setattr(httpx.Client, "post", fail)
+    _, done = ordered("drop", "sales.orders")
+    assert (done.exit_code, done.stderr) == (0, expected.stderr)
+
+
 @pytest.fixture
 def run(
     tmp_path: Path, workers_secret: Path, monkeypatch: pytest.MonkeyPatch
@@ -170,6 +186,17 @@ def test_orders_pass_by_a_member_of_the_group_that_proves_nothing(
     assert isinstance(refused.exception, UnprovedError)
 
 
+@pytest.mark.parametrize("command", [["warm", "sales.orders"], ["show"]])
+def test_a_worker_that_does_not_answer_is_said(
+    run: Callable[..., Result], command: list[str]
+) -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    done = run([url], *command)
+    assert isinstance(done.exception, MachineError)
+    assert str(done.exception).startswith(url)
+    assert "doesn't answer: " in str(done.exception)
+
+
 @pytest.mark.parametrize("what", ["pause", "reset"])
 def test_nothing_is_ordered_that_shards_of_a_member_that_is_left_out_may_ignore(
     run: Callable[..., Result], workers_secret: Path, what: str, monkeypatch: pytest.MonkeyPatch
@@ -190,6 +217,22 @@ def test_nothing_is_ordered_that_shards_of_a_member_that_is_left_out_may_ignore(
     for exception in (done.exception, unheard.exception):
         assert isinstance(exception, MachineError)
         assert str(exception).endswith(blamed)
+
+
+def test_a_shard_that_passes_nothing_is_said_after_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(admin, "HEARD_S_MAX", 0)
+    workers = Watched([])
+    for shard in ({"shard": 1, "offset": 9}, {"shard": 0, "offset": 7}):
+        monkeypatch.setattr(workers, "_statuses", lambda shard=shard: iter([shard]))
+        with pytest.raises(
+            MachineError, match=r"^shard 0 hasn't passed offset 7 within 0 s: is a "
+        ):
+            workers.until_passed(0, 7)
+    behind = {"shard": 0, "offset": 8, "phase": "catching_up"}
+    monkeypatch.setattr(workers, "_statuses", lambda: iter([behind]))
+    assert workers.until_passed(0, 7) == behind
 
 
 def test_several_tables_are_they(capsys: pytest.CaptureFixture[str]) -> None:

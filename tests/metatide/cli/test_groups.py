@@ -14,6 +14,7 @@ from metatide.cli import COMMANDS, SECTIONS, root
         (["admin", "shwo"], "Did you mean 'show'?"),
         (["write-ids", "compair"], "Did you mean 'compare'?"),
         (["xyzzy"], "No such command 'xyzzy'.\n"),
+        (["--", "-x"], "No such option: -x"),
     ],
 )
 def test_a_command_that_does_not_exist_is_followed_by_similar_ones(

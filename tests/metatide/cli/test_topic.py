@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from connectors.publish.headers import RecordHeaders, RecordKind
 from connectors.publish.producer import make_producer
 from hive.errors import MetatideError
 from metatide.cli import root
+from metatide.cli.events import print_lines
 from metatide.config import load
 from metatide.demo.store import Store
 from state.image import manifest as manifests
@@ -65,6 +66,24 @@ def test_another_number_of_partitions_is_refused(kafka_broker: str) -> None:
 
 def test_a_topic_that_is_not_there_is_said(kafka_broker: str) -> None:
     assert "there is no topic" in str(invoke(new_topic(kafka_broker), "topic", "show").exception)
+
+
+def test_dead_letters_are_those_of_no_table() -> None:
+    nowhere = Topic("127.0.0.1:1", "events", 1)
+    refused = invoke(nowhere, "events", "--dead-letters", "--table", "sales.orders").exception
+    assert str(refused) == "--dead-letters shows all rows: leave out --table"
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, BrokenPipeError])
+def test_lines_end_without_a_word_when_nobody_wants_more(
+    end: type[BaseException], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lines() -> Iterator[str]:
+        yield "first"
+        raise end
+
+    print_lines(lines())
+    assert capsys.readouterr() == ("first\n", "")
 
 
 def test_events_are_shown(new_metastore_database: Callable[[], str], kafka_broker: str) -> None:
