@@ -1,12 +1,14 @@
 """The workers of a group, as Kafka knows them, and an HTTP client for them."""
 
 import asyncio
+import time
 from collections.abc import Collection, Generator, Iterable, Iterator
 from functools import cache
 from typing import Final
 
 import httpx
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import ConsumerGroupDescription
 
 from hive.errors import InputError, MachineError, UnprovedError
 from hive.names import TableName, default_catalog
@@ -21,21 +23,37 @@ from state.topic.settings import REQUEST_TIMEOUT_S, reason
 
 PROOF_PATH: Final = "/healthz"
 _CA: Final = "reads.tls_ca"
+_MOVING: Final = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+)
+"""A broker becomes the coordinator of the group, as the first time that anybody asks for one."""
+_LOOK_S: Final = 0.1
 
 
 def members(topic: Topic, group: str) -> Iterator[tuple[str, str]]:
     """The members' names and addresses, which are in their Kafka client ids."""
+    for client_id in sorted(member.client_id for member in _described(topic, group).members):
+        name, _, address = client_id.partition("@")
+        yield name, address
+
+
+def _described(topic: Topic, group: str) -> ConsumerGroupDescription:
     admin = topic.admin()
-    try:
+    deadline = time.monotonic() + REQUEST_TIMEOUT_S
+    while True:
         [future] = admin.describe_consumer_groups(
             [group], request_timeout=REQUEST_TIMEOUT_S
         ).values()
-        description = future.result()
-    except KafkaException as error:
-        raise MachineError(f"Kafka at {topic.servers} doesn't answer: {reason(error)}") from error
-    for client_id in sorted(member.client_id for member in description.members):
-        name, _, address = client_id.partition("@")
-        yield name, address
+        try:
+            return future.result()
+        except KafkaException as error:
+            if error.args[0].code() not in _MOVING or time.monotonic() > deadline:
+                raise MachineError(
+                    f"Kafka at {topic.servers} doesn't answer: {reason(error)}"
+                ) from error
+        time.sleep(_LOOK_S)
 
 
 def scheme(config: Config) -> str:

@@ -83,5 +83,7 @@ def _require_kerberos() -> None:
 
 
 def reason(error: KafkaException) -> str:
-    """The error as a short text."""
-    return str(error.args[0].str())
+    """The error as a short text; a broker may give it a name alone."""
+    fault = error.args[0]
+    text = str(fault.str())
+    return f"{text}{fault.name()}" if text.endswith(": ") else text
