@@ -88,14 +88,22 @@ def restore(effective: Effective, shard: int | None) -> None:
     directory = _directory(effective.config)
     topic, images, _ = _open(effective.config)
     numbers = _imaged(topic, images, shard)
+    unrestored = []
     with directory.owned(), TopicReader(topic) as reader:
         for number in numbers:
             identity, new = shard_identity(topic, number), directory.new(number)
             fits = partial(has_records_of, reader, number)
             manifest = images.restore_newest(identity, new, fits=fits)
-            if manifest is not None:
+            if manifest is None:
+                unrestored.append(number)
+            else:
                 directory.swap_in(number)
                 _print(manifest)
+    if unrestored:
+        raise MachineError(
+            f"no image of shard {', '.join(map(str, unrestored))} can be used, as the log says "
+            "above: its store stays as it was"
+        )
 
 
 @command.command()
