@@ -25,12 +25,29 @@ EXIT_STATUS: Final = {Level.GREEN: 0, Level.AMBER: 3, Level.RED: 4}
 _STYLES: Final = {Level.GREEN: "green", Level.AMBER: "yellow", Level.RED: "red"}
 
 
+class _Shard(msgspec.Struct):
+    """What is shown of a shard."""
+
+    shard: int
+    phase: str
+    fault: str | None
+    epoch: int
+    event_id: int
+    lag_records: int
+    lag_ms: int
+    image_age_s: float | None
+
+
 class _Answer(msgspec.Struct):
     """The part of a worker's status that is looked into: whoever may join the group answers."""
 
     name: str
+    address: str
     ready: bool
-    shards: list[dict[str, Any]]
+    disk_bytes: int
+    memory_bytes: int
+    asks_waiting: int
+    shards: list[_Shard]
     health: Health | None = None
 
 
