@@ -298,8 +298,9 @@ def _lines(value: list[str]) -> Iterable[tuple[str, ...]]:
 
 
 def _partition_rows(value: list[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
+    # Those of a view have no storage descriptor.
     return (
-        (", ".join(partition["values"]), cell(partition["sd"].get("location")))
+        (", ".join(partition["values"]), cell(partition.get("sd", {}).get("location")))
         for partition in value
     )
 

@@ -1,5 +1,6 @@
 """`metatide get` against a real server."""
 
+import re
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -14,7 +15,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from hive.errors import InputError, MachineError
-from metatide.cli import root
+from metatide.cli import get_options, root
+from metatide.cli.get import _constraint_rows, _partition_rows
 from metatide.cli.get_options import Show
 from metatide.client import Answer, Position
 from metatide.stack.machine import free_port
@@ -109,8 +111,39 @@ def test_on_a_terminal_it_is_a_table(url: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "rows"),
+    [
+        (["event"], [["event"], ["5"]]),
+        (["partitions", "sales.orders", "--count"], [["partitions"], [str(len(DAYS))]]),
+        (["partitions", "sales.orders", "--limit", "1"], [["partition"], [f"ds={DAYS[0]}"]]),
+        (["functions", "sales"], [["function", "class"]]),
+    ],
+)
+def test_every_answer_has_its_table(
+    url: str, monkeypatch: pytest.MonkeyPatch, arguments: list[str], rows: list[list[str]]
+) -> None:
+    monkeypatch.setattr(get_options, "Show", lambda **_: Show(explain=False, as_json=False))
+    assert [line.split() for line in get(url, *arguments).stdout.splitlines()] == rows
+
+
+def test_the_rows_of_constraints_and_of_partitions_of_a_view() -> None:
+    constraints = {
+        "primaryKeys": [{"column_name": "id"}],
+        "foreignKeys": [{"fkcolumn_name": "shop", "pkcolumn_name": "id"}],
+        "checkConstraints": [{}],
+    }
+    assert [*_constraint_rows(constraints)] == [
+        ("primaryKeys", "id"),
+        ("foreignKeys", "shop"),
+        ("checkConstraints", ""),
+    ]
+    assert [*_partition_rows([{"values": ["1", "2"]}])] == [("1, 2", "")]
+
+
+@pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
+        (["function", "sales", "no"], InputError, r"there is no function no in hive\.sales$"),
         (["table", "sales.never"], InputError, r"there is no table hive\.sales\.never$"),
         (["table", "orders"], InputError, r"write db\.table or catalog\.db\.table"),
         (["database", ""], InputError, "DB is empty"),
@@ -186,6 +219,27 @@ def test_an_empty_list_is_told_from_one_of_nowhere(what: str) -> None:
         assert orjson.loads(get(url, what, "sales", "--pattern", "no*").stdout) == []
         with pytest.raises(InputError, match=r"there is no database hive\.never$"):
             get(url, what, "never")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--consistency", "at_least"], "--consistency at_least needs --min-position EPOCH:EVENT$"),
+        ([], "^no server: start `metatide up`, or give --server URL; "),
+    ],
+)
+def test_what_is_missing_is_named(options: list[str], says: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(root, ["get", "event", *options, "--data-dir", str(tmp_path)])
+    assert isinstance(done.exception, InputError)
+    assert re.search(says, str(done.exception))
+
+
+def test_the_configured_worker_is_read_from(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("METATIDE_WORKER_PORT", url.rpartition(":")[2])
+    done = CliRunner().invoke(root, ["get", "event", "--data-dir", str(tmp_path)])
+    assert orjson.loads(done.stdout) == 5
 
 
 def test_a_server_that_is_not_there() -> None:

@@ -3,6 +3,8 @@
 import json
 import uuid
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -15,7 +17,9 @@ from connectors.publish import publisher
 from connectors.publish.headers import RecordHeaders, RecordKind
 from hive.errors import InputError, MachineError
 from metatide.cli import root
+from metatide.cli.prewarm import _load
 from metatide.demo.options import Size
+from metatide.stack.database import make_engine
 from state.records import Change, LoadEnd, Scope, ScopeKind
 from state.topic import Topic
 from tests.connectors.connector_runs import read
@@ -88,6 +92,50 @@ def test_an_epoch_that_begins_meanwhile_fails_it(
     monkeypatch.setattr("metatide.cli.prewarm.ended_scopes", begin_epoch)
     with pytest.raises(AssertionError, match="an epoch has begun in prewarm-"):
         prewarm.run()
+
+
+def test_an_epoch_that_has_begun_in_a_part_of_the_topic_is_for_the_connector(
+    kafka_broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prewarm = Prewarm(kafka_broker, "postgresql://127.0.0.1:1/x", monkeypatch)
+    topic_admin.create(prewarm.topic)
+    publisher.reset(prewarm.topic, 1, LastEvent(0), [0])
+    with pytest.raises(
+        AssertionError, match=r"some shards of prewarm-\w+ only: run `metatide conn"
+    ):
+        prewarm.run()
+
+
+def test_a_database_that_lacks_a_table_is_one_line(prewarm: Prewarm, url: str) -> None:
+    engine = make_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sa.text('ALTER TABLE "TBLS" RENAME TO "GONE"'))
+    engine.dispose()
+    with pytest.raises(AssertionError, match='be read: relation "TBLS" does not exist'):
+        prewarm.run()
+
+
+@pytest.mark.parametrize(
+    ("idle", "fault", "given_up", "says"),
+    [
+        (False, "Kafka is away", 0, "^Kafka is away; what was loaded until now is in prewarm: "),
+        (True, None, 3, "^3 of the loads were given up, .* all others are in prewarm$"),
+    ],
+)
+def test_what_was_not_loaded_fails_it(
+    idle: bool, fault: str | None, given_up: int, says: str
+) -> None:
+    calls: list[str] = []
+    loader: Any = SimpleNamespace(
+        idle=idle,
+        fault=fault,
+        given_up=given_up,
+        start=lambda epoch, asks: calls.append(f"start {epoch} {asks}"),
+        stop=lambda: calls.append("stop"),
+    )
+    with pytest.raises(MachineError, match=says):
+        _load(loader, Topic("127.0.0.1:1", "prewarm", 1), 7)
+    assert calls == ["start 7 False", "stop"]
 
 
 def test_a_database_that_is_behind_is_one_line(
