@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from metatide.demo.changes import Change, Delete, Insert, Row, Update
-from metatide.demo.objects import Columns, Database, Partition, Storage, Table, TableKind
+from metatide.demo.objects import Columns, Database, Partition, Storage, Table
 from metatide.demo.structs import CATALOG, OWNER
 
 OWNER_TYPE = "USER"
@@ -252,6 +252,5 @@ def delete_table(table: Table) -> list[Change]:
 
 def set_write_id(table: Table) -> list[Change]:
     """Stores the table's current write id; only managed tables have one."""
-    if table.kind in (TableKind.EXTERNAL, TableKind.VIEW):
-        return []
+    assert table.kind.managed
     return [Update("TBLS", ("TBL_ID",), [{"TBL_ID": table.id, "WRITE_ID": table.write_id}])]

@@ -114,12 +114,14 @@ class WriterSession:
             ]
         opened, self._opened = self._opened, []
         begin: list[Statement] = [] if opened else [BEGIN]
-        for left in reversed(range(_TRIES)):
+        tries = 0
+        while True:
             try:
                 self._driver.run([*begin, *statements, COMMIT])
                 return
             except DeadlockError:
-                if not left:
+                tries += 1
+                if tries == _TRIES:
                     raise
                 # The caller already has these transactions' ids, so their rows are inserted again
                 # as they were.

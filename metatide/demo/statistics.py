@@ -97,7 +97,9 @@ def update_table(actor: Actor, table: Table, write_id: int | None) -> None:
 
 
 def update_partitions(actor: Actor, table: Table, count: int, write_id: int | None) -> None:
-    """Updates the statistics of some partitions: one event for each, with consecutive ids."""
+    """Updates the statistics of some of the table's partitions: one event for each, with
+    consecutive ids.
+    """
     changes, events = [], []
     columns = _some_columns(actor.rng, table)
     for name in table.partition_names.sample(actor.rng, count):
@@ -116,8 +118,7 @@ def update_partitions(actor: Actor, table: Table, count: int, write_id: int | No
         events.append(
             notifications.update_partition_statistics(table, partition, described, write_id)
         )
-    if events:
-        actor.write(changes, *events)
+    actor.write(changes, *events)
 
 
 def delete_from_table(actor: Actor, table: Table) -> None:

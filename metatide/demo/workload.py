@@ -131,9 +131,9 @@ class Workload:
 
         def write(actor: Actor) -> None:
             try:
-                for _ in script_mix.steps(actor):
-                    if not pace.go_on(self.events):
-                        break
+                steps = script_mix.steps(actor)
+                while pace.go_on(self.events):
+                    next(steps)
             except BaseException as failure:
                 failures.append(failure)
                 pace.end()

@@ -39,6 +39,15 @@ def refusal(
     return str(caught.value)
 
 
+@pytest.mark.parametrize(("user", "is_within"), [(0, False), (1000, True)])
+def test_who_is_not_root_has_a_data_folder_at_home(
+    monkeypatch: pytest.MonkeyPatch, user: int, is_within: bool
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert load(environ={}).config.data_dir.is_relative_to(Path.home()) == is_within
+
+
 def test_without_any_source_all_are_defaults() -> None:
     effective = load(environ={})
     assert effective.file is None
@@ -147,6 +156,10 @@ def test_a_place_of_images_is_a_url_or_a_path(url: str, location: str) -> None:
         ("metastore = 'true'", "'true' is wrong: expected true or false without quotes"),
         ("[kafka]\ntopic = 3", "kafka.topic: the value 3 is wrong: expected a text"),
         ("[kafka]\nbootstrap_servers = 'kafka'", "expected HOST:PORT"),
+        ("[kafka]\nbootstrap_servers = 7", "expected a text, got 7"),
+        ("[thrift]\njwt_keys = 'https://[::1'", "expected https://HOST:PORT/PATH or the path of"),
+        ("[thrift]\njwt_keys = 'http://issuer'", "expected https://HOST:PORT/PATH or the path of"),
+        ("[reads]\nhosts = 'a.b:80'", "expected names of hosts without ports, with commas in"),
         ("[upstream]\nurl = 'http://h:1'", "expected thrift://HOST:PORT"),
         ("[upstream]\nurl = 'thrift://h'", "expected thrift://HOST:PORT"),
         ("[database]\nurl = 'oracle://h/x'", "expected postgresql://USER@HOST:PORT/NAME or mysql"),

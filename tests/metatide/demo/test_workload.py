@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 
 from hive.errors import InputError
 from hive.schema import Version, create
+from metatide.demo import prefill
 from metatide.demo.bulk import fill
 from metatide.demo.ids import Ids
 from metatide.demo.objects import USUAL_WAREHOUSE
@@ -91,9 +92,11 @@ def test_a_fill_writes_rows_of_the_size_asked_for_and_no_events(
 
 
 def test_a_log_alone_has_the_events_but_not_the_rows(
-    new_metastore_database: Callable[[], str],
+    new_metastore_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(prefill, "RECORDS_AT_ONCE", 400)
     store = Store(new_metastore_database())
+    store.log_only().close()
     for _ in range(2):
         workload = Workload(store.ids, store.log_only, store.schema, workload_runs.SMALL, Style())
         pace = Pace(Limits(events=500))
