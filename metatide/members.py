@@ -8,7 +8,6 @@ from typing import Final
 
 import httpx
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import ConsumerGroupDescription
 
 from hive.errors import InputError, MachineError, UnprovedError
 from hive.names import TableName, default_catalog
@@ -34,12 +33,12 @@ _LOOK_S: Final = 0.1
 
 def members(topic: Topic, group: str) -> Iterator[tuple[str, str]]:
     """The members' names and addresses, which are in their Kafka client ids."""
-    for client_id in sorted(member.client_id for member in _described(topic, group).members):
+    for client_id in sorted(_client_ids(topic, group)):
         name, _, address = client_id.partition("@")
         yield name, address
 
 
-def _described(topic: Topic, group: str) -> ConsumerGroupDescription:
+def _client_ids(topic: Topic, group: str) -> list[str]:
     admin = topic.admin()
     deadline = time.monotonic() + REQUEST_TIMEOUT_S
     while True:
@@ -47,7 +46,7 @@ def _described(topic: Topic, group: str) -> ConsumerGroupDescription:
             [group], request_timeout=REQUEST_TIMEOUT_S
         ).values()
         try:
-            return future.result()
+            return [member.client_id for member in future.result().members]
         except KafkaException as error:
             if error.args[0].code() not in _MOVING or time.monotonic() > deadline:
                 raise MachineError(

@@ -13,6 +13,7 @@ from state.topic.settings import REQUEST_TIMEOUT_S, Security, admin_client, reas
 
 _FIRST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _END: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+_NO_LEADERS: Final = KafkaError._NOENT  # noqa: SLF001
 
 
 class Bounds(NamedTuple):
@@ -72,6 +73,9 @@ class TopicClient:
         try:
             return {tp.partition: future.result().offset for tp, future in futures.items()}
         except KafkaException as error:
+            if error.args[0].code() == _NO_LEADERS:
+                # The library says so of a topic that isn't there, too.
+                self.describe()
             raise self._error(error) from error
 
     def _error(self, error: KafkaException) -> TopicError:
