@@ -127,7 +127,7 @@ def test_every_answer_has_its_table(
 
 
 def test_the_rows_of_constraints_and_of_partitions_of_a_view() -> None:
-    constraints = {
+    constraints: dict[str, list[dict[str, Any]]] = {
         "primaryKeys": [{"column_name": "id"}],
         "foreignKeys": [{"fkcolumn_name": "shop", "pkcolumn_name": "id"}],
         "checkConstraints": [{}],

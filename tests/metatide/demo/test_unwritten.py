@@ -1,7 +1,7 @@
 """What writers leave be, and how they end; without a database."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pymysql
@@ -51,7 +51,7 @@ def workload(sink: Memory) -> Workload:
     return Workload(Ids(lambda *_: 1), lambda: sink, Version.V4_1, SMALL, Style(seed=7))
 
 
-def run_out(script: ddl.Script) -> None:
+def run_out(script: Iterator[None]) -> None:
     for _ in script:
         pass
 

@@ -88,7 +88,7 @@ def execute(engine: Engine, version: Version, *statements: Any) -> None:
 def events(version: Version, ids: Iterable[int], **values: object) -> Any:
     row = {"EVENT_TIME": int(time.time()) - 7300, "EVENT_TYPE": "OPEN_TXN", **values}
     table = metadata(version).tables["NOTIFICATION_LOG"]
-    return insert(table).values([{"NL_ID": one, "EVENT_ID": one, **row} for one in ids])
+    return insert(table).values([{"NL_ID": one, "EVENT_ID": one} | row for one in ids])
 
 
 def next_id(version: Version, number: int) -> Any:
@@ -101,6 +101,12 @@ def test_a_database_that_answers_is_fine_and_its_password_hidden(target: Target)
     assert target.database_url is not None
     password = make_url(target.database_url).password
     assert password is None or password not in finding.detail
+
+
+def test_a_replica_is_no_primary(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(database._REPLICA, "postgresql", "SELECT TRUE")
+    finding = database.reachable(target)
+    assert (finding.status, finding.remedy) == (Status.FAILED, "name the primary in database.url")
 
 
 def test_a_database_that_does_not_answer_is_named() -> None:
@@ -170,6 +176,15 @@ def test_a_log_with_a_fault_is_refused(
     execute(engine, version, events(version, ids), next_id(version, following))
     finding = log.complete(target)
     assert (finding.status, finding.detail) == (Status.FAILED, detail)
+
+
+def test_events_that_occur_twice_are_told(engine: Engine, target: Target, version: Version) -> None:
+    with engine.begin() as connection:
+        connection.exec_driver_sql('DROP INDEX "NOTIFICATION_LOG_EVENT_ID"')
+    again = events(version, [4], NL_ID=9)
+    execute(engine, version, events(version, range(3, 6)), again, next_id(version, 6))
+    finding = log.complete(target)
+    assert (finding.status, finding.detail) == (Status.FAILED, "1 event ids occur twice")
 
 
 def test_a_missing_sequence_is_refused(engine: Engine, target: Target, version: Version) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -37,7 +38,35 @@ def target(broker: str | None, topic_name: str = "nowhere") -> Target:
 def test_a_broker_that_answers_is_fine(kafka_broker: str) -> None:
     finding = kafka.reachable(target(kafka_broker))
     assert (finding.status, finding.detail) == (Status.OK, f"{kafka_broker}, 1 broker")
+    by_workers = kafka.reachable_by_workers(target(kafka_broker))
+    assert (by_workers.status, by_workers.detail) == (Status.OK, f"{kafka_broker}, by aiokafka")
     assert kafka.record_size(target(kafka_broker)).status is Status.OK
+
+
+def test_what_a_broker_does_not_tell_is_no_matter_of_rights_alone(
+    kafka_broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = KafkaException(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED))
+
+    def fail(*_: object) -> dict[str, str]:
+        raise fault
+
+    monkeypatch.setattr(kafka, "_settings", fail)
+    size = [check for check in CHECKS if check.run is kafka.record_size]
+    [refused] = examine(target(kafka_broker), [replace(size[0], needs=None)])
+    assert refused.finding.status is Status.UNCHECKED
+    fault = KafkaException(KafkaError(KafkaError.REQUEST_TIMED_OUT, "it took too long"))
+    [failed] = examine(target(kafka_broker), [replace(size[0], needs=None)])
+    assert failed.finding.status is Status.FAILED
+    assert "it took too long" in failed.finding.detail
+
+
+def test_spark_needs_its_own_jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jars, "path_of", lambda name: tmp_path / name)
+    secured = replace(target("127.0.0.1:1"), security={"security.protocol": "ssl"})
+    finding = kafka.reachable_by_spark(secured)
+    assert finding.status is Status.UNCHECKED
+    assert finding.remedy == ("if Spark shall read them: python -m metatide.stack.jars fetch spark")
 
 
 def test_a_broker_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

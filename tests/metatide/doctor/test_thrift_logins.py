@@ -10,13 +10,14 @@ import pytest
 
 from hive import schema
 from metatide.config import load
-from metatide.doctor import Finding, Status, examine, find_target
+from metatide.doctor import Finding, Status, examine, find_target, thrift_logins
 from metatide.doctor.checks import CHECKS
 from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch
 from query_api.thrift.http_transport.key_set import BYTES_MAX
+from query_api.thrift.sasl.relayed_tokens import RelayedTokens
 from tests.query_api.thrift.http_transport.issuer import Issuer, serving_keys
 from tests.support.logins.certificates import Authority
 from tests.support.logins.directory import USER_DN, directory
@@ -211,6 +212,9 @@ def test_the_store_of_tokens_is_read(
     schema.create(make_engine(url), schema.Version.V4_1)
     keys = by_tickets(realm.keytab(SERVICE), delegation_tokens="true")
     assert finding(name, tmp_path, **keys, database_url=url).status is Status.OK
+    for nowhere, remedy in (({}, "give --database"), ({"database_url": new_database()}, "correct")):
+        none = finding(name, tmp_path, **keys, **nowhere)
+        assert (none.status, (none.remedy or "")[: len(remedy)]) == (Status.FAILED, remedy)
     with psycopg.connect(url) as connection:
         connection.execute('ALTER TABLE "DELEGATION_TOKENS" RENAME TO "AWAY"')
     away = finding(name, tmp_path, **keys, database_url=url)
@@ -224,6 +228,18 @@ def test_the_store_of_tokens_is_read(
     assert silent.detail.startswith("the metastore offers no check of tokens: no metastore answers")
 
 
+def test_a_metastore_that_begins_to_check_a_token_is_fine(
+    realm: Kdc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def begin(_: RelayedTokens) -> None: ...
+
+    monkeypatch.setattr(thrift_logins, "_begin", begin)
+    keys = by_tickets(realm.keytab(SERVICE), delegation_tokens="true")
+    by_metastore = {**keys, "thrift_delegation_token_check": "metastore"}
+    good = finding("delegation tokens", tmp_path, **by_metastore, upstream_url="thrift://hms:9083")
+    assert (good.status, good.detail) == (Status.OK, "hms:9083 checks them")
+
+
 def test_a_keytab_of_others_is_told(realm: Kdc, tmp_path: Path) -> None:
     keytab = realm.keytab(SERVICE)
     keytab.chmod(0)
@@ -234,7 +250,17 @@ def test_a_keytab_of_others_is_told(realm: Kdc, tmp_path: Path) -> None:
         os.seteuid(NOBODY)
     try:
         with open_folder() as folder:
-            result = finding("logins by Kerberos", folder, **keys)
+            clients = finding("logins by Kerberos", folder, **keys)
+            worker = finding(
+                "metastore login",
+                folder,
+                upstream_url=f"thrift://{HOST}:1",
+                upstream_kerberos_principal=f"hive/_HOST@{REALM}",
+                upstream_kerberos_login=f"metatide@{REALM}",
+                upstream_kerberos_keytab=keytab,
+            )
     finally:
         os.seteuid(user)
-    assert result.detail.endswith("isn't there, or this user can't read it")
+    for key, result in (("thrift", clients), ("upstream", worker)):
+        assert result.detail.startswith(f"{key}.kerberos_keytab ")
+        assert result.detail.endswith("isn't there, or this user can't read it")

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
@@ -15,8 +16,8 @@ from thrift.transport.TTransport import TBufferedTransport
 from hive.errors import MachineError
 from hive.listener import LISTENER
 from metatide.config.upstream import Upstream
-from metatide.config.values import ThriftUrls
-from metatide.doctor import CHECKS, Finding, Status, Target, examine
+from metatide.config.values import OwnPrincipal, Principal, ThriftUrls
+from metatide.doctor import CHECKS, Finding, Status, Target, examine, upstream
 from metatide.doctor import metastore as checks
 from metatide.doctor.upstream import setting
 from query_api.thrift.metastore.link import host_port
@@ -53,6 +54,13 @@ def fail(protocol: TBinaryProtocol, _name: str, sequence: int) -> None:
 
 def hang_up(protocol: TBinaryProtocol, _name: str, sequence: int) -> None:
     protocol.writeMessageBegin("get_config_value", TMessageType.REPLY, sequence)
+
+
+def damage(protocol: TBinaryProtocol, _name: str, sequence: int) -> None:
+    protocol.writeMessageBegin("get_config_value", TMessageType.REPLY, sequence)
+    protocol.writeFieldBegin("success", TType.STRING, 0)
+    protocol.writeBinary(b"\xff")
+    protocol.writeFieldStop()
 
 
 def speak_http(protocol: TBinaryProtocol, _name: str, _sequence: int) -> None:
@@ -110,11 +118,58 @@ def test_a_value_comes_as_it_was_sent(text: str) -> None:
         (fail, "it refuses to tell metastore.x"),
         (hang_up, "it hung up"),
         (speak_http, "its reply can't be read"),
+        (damage, "the metastore's reply can't be read: "),
     ],
 )
 def test_any_other_answer_is_an_error(answer: Answer, message: str) -> None:
     with serving(answer) as address, pytest.raises(MachineError, match=message):
         setting(target(address), "metastore.x")
+
+
+def test_a_metastore_that_falls_silent_is_waited_for_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(upstream, "TIMEOUT_S", 0.02)
+    ended = threading.Event()
+
+    def silent(*_: object) -> None:
+        ended.wait(30)
+
+    with serving(silent) as address:
+        with pytest.raises(MachineError, match=r"doesn't tell metastore\.x in time"):
+            setting(target(address), "metastore.x")
+        ended.set()
+
+
+def test_without_a_metastore_there_is_nothing_to_check() -> None:
+    alone = Target(None, "metatide", 16, None, None)
+    for check in (checks.reachable, checks.impersonation):
+        finding = check(alone)
+        assert (finding.status, finding.detail) == (Status.UNCHECKED, "none is named")
+
+
+def test_relaying_reads_has_no_use_without_hooks() -> None:
+    with serving(settings_of(GOOD)) as address:
+        finding = checks.authorization(replace(target(address), relays_reads=True))
+    assert (finding.status, finding.remedy) == (Status.FAILED, "remove thrift.relay_reads")
+
+
+def test_a_metastore_that_issues_no_delegation_tokens_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse_to_issue(_: Target) -> None:
+        raise MachineError("the metastore issues none")
+
+    monkeypatch.setattr(upstream, "impersonate", refuse_to_issue)
+    by_ticket = Upstream(
+        ThriftUrls("thrift://hms:9083"),
+        kerberos_principal=Principal("hive/_HOST@EXAMPLE.COM"),
+        kerberos_login=OwnPrincipal("metatide@EXAMPLE.COM"),
+        kerberos_keytab=Path("keytab"),
+    )
+    finding = checks.impersonation(Target(None, "metatide", 16, None, by_ticket))
+    assert (finding.status, finding.detail) == (Status.FAILED, "the metastore issues none")
+    assert "upstream.impersonate=false" in (finding.remedy or "")
 
 
 def test_nobody_there_is_an_error_with_the_address() -> None:
