@@ -50,7 +50,7 @@ def _section(answer: ReportTable) -> Iterator[str]:
         return
     heads = "".join(f'<th scope="col">{_words(name)}' for name in (*answer.columns, ""))
     yield f"<table>\n<thead><tr>{heads}</thead>\n<tbody>"
-    most = max((_number(row[1]) for row in answer.rows), default=0.0)
+    most = max(_number(row[1]) for row in answer.rows)
     for row in answer.rows:
         first, *others = (_text(value) for value in row)
         cells = "".join(f"<td>{cell}" for cell in others)

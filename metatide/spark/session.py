@@ -157,7 +157,7 @@ def _stop(gateway: Any) -> None:
     # The next session of this process must start a Java of its own.
     SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
     py4j.java_gateway.get_return_value = py4j.protocol.get_return_value
-    process = getattr(gateway, "proc", None)
+    process = gateway.proc
     if process is not None:
         process.stdin.close()
         process.wait()

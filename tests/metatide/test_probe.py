@@ -2,6 +2,7 @@
 
 import ssl
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -10,7 +11,9 @@ from threading import Thread
 
 import pytest
 
+from metatide import probe
 from metatide.probe import fault, question
+from metatide.stack.machine import free_port
 
 INIT = ("/sbin/docker-init", "--")
 PROGRAM = ("/opt/metatide/bin/python", "/opt/metatide/bin/metatide")
@@ -42,6 +45,39 @@ def _image(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 )
 def test_each_server_is_asked_where_it_listens(arguments: tuple[str, ...], url: str | None) -> None:
     assert question(arguments) == url
+
+
+@pytest.mark.parametrize(
+    ("host", "asked"), [("10.1.2.3", "10.1.2.3"), ("fd00::7", "[fd00::7]"), ("::", "[::1]")]
+)
+def test_a_server_is_asked_at_the_address_that_it_has(
+    monkeypatch: pytest.MonkeyPatch, host: str, asked: str
+) -> None:
+    monkeypatch.setenv("METATIDE_CONNECT_HOST", host)
+    assert question((*PROGRAM, "connect")) == f"http://{asked}:8080/healthz"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fails"),
+    [
+        ("sleep\09\0", None),
+        ("metatide\0connect\0--connect-port=PORT\0", "http://127.0.0.1:PORT/healthz: "),
+        ("metatide\0connect\0--connect-port=x\0", "--connect-port: the value 'x' is wrong"),
+    ],
+)
+def test_the_process_of_the_container_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, fails: str | None
+) -> None:
+    port = str(free_port())
+    process = tmp_path / "cmdline"
+    process.write_text(arguments.replace("PORT", port))
+    monkeypatch.setattr(probe, "_PROCESS", process)
+    if fails is None:
+        probe.main()
+    else:
+        with pytest.raises(SystemExit) as ended:
+            probe.main()
+        assert str(ended.value.code).startswith(fails.replace("PORT", port))
 
 
 def test_settings_may_come_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,3 +140,8 @@ def test_a_certificate_for_other_names_is_no_fault(
     monkeypatch.setenv("METATIDE_READS_TLS_CERTIFICATE", str(path))
     assert question((*PROGRAM, "work")) == "https://[::1]:8081/readyz"
     assert question((*PROGRAM, "connect")) == "http://127.0.0.1:8080/healthz"
+
+
+def test_it_is_a_program() -> None:
+    done = subprocess.run([sys.executable, "-m", "metatide.probe"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from connectors.publish import tails
+from hive.errors import InputError
+from metatide.config import load
 from metatide.health.heartbeats import hear_once
 from metatide.stack.database import make_engine
+from metatide.topic import events_topic
 from tests.connectors.connector_runs import Log, until
 from tests.support.kafka.kerberized import OWN, Site, kerberized_site, until_it_waits
 from tests.support.logins.kdc import REALM
@@ -62,6 +65,12 @@ def test_a_connector_waits_and_then_publishes_and_says_how_it_is(
         until(lambda: "early" in {one.heartbeat.name for one in hear_once(topic)})
         assert connector.end() == 0
     assert "Traceback" not in connector.log.read_text()
+
+
+def test_without_brokers_it_is_said_how_to_name_them(tmp_path: Path) -> None:
+    config = load({"data_dir": str(tmp_path)}, environ={}).config
+    with pytest.raises(InputError, match=r"^no Kafka: start `metatide up`, or give --kafka HOST:"):
+        events_topic(config)
 
 
 def test_jobs_wait_and_then_end(site: Site, environment: dict[str, str], tmp_path: Path) -> None:

@@ -96,3 +96,12 @@ def test_the_same_reason_is_told_once_a_second() -> None:
     assert written("a", shard=1) == {"event": "a", "shard": 1, "left_out": 2}
     now += 1.0
     assert written("a", shard=1) == {"event": "a", "shard": 1}
+
+
+def test_reasons_without_end_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "_REASONS_MAX", 2)
+    once = logs.OncePerSecond(lambda: 100.0)
+    for event in ("a", "b", "c", "a"):
+        assert once(None, "info", {"event": event}) == {"event": event}
+    with pytest.raises(structlog.DropEvent):
+        once(None, "info", {"event": "a"})
