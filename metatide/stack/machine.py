@@ -66,20 +66,31 @@ def free_port() -> int:
 
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:
-    with socket.socket() as server:
-        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            server.bind((host, port))
-        except OSError as error:
-            if error.errno in (errno.EADDRINUSE, errno.EACCES):
-                return False
-            raise
-        return True
+    """Whether a server can listen there. Raises OSError if the host isn't this machine."""
+    for family, _, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        with socket.socket(family) as server:
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                # Servers leave the same port of IPv4 to others.
+                server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            try:
+                server.bind(address)
+            except OSError as error:
+                if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                    return False
+                raise
+    return True
 
 
 def require_port(port: int, option: str, host: str = LOOPBACK) -> None:
-    """Raises an error if the port, which `option` sets, is in use."""
-    if not is_free(port, host):
+    """Raises an error if nothing can listen on the port, which `option` sets."""
+    try:
+        free = is_free(port, host)
+    except OSError as error:
+        raise MachineError(
+            f"nothing can listen on {host}: {error.strerror}; choose a host that is this machine"
+        ) from error
+    if not free:
         raise MachineError(
             f"port {port} on {host} is in use; stop what listens there or choose another {option}"
         )

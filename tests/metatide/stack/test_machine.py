@@ -8,7 +8,7 @@ import pytest
 from hive.errors import MachineError
 from metatide.stack.java import find_java
 from metatide.stack.logs import LOG_BYTES_MAX, LogFile
-from metatide.stack.machine import LOOPBACK, folder_aside, require_port, require_room
+from metatide.stack.machine import LOOPBACK, folder_aside, free_port, require_port, require_room
 from metatide.stack.ports import Ports
 from state.folders import make_folder
 from tests.support.processes import open_folder
@@ -43,6 +43,23 @@ def test_a_port_in_use_is_named_with_its_option() -> None:
         with pytest.raises(MachineError, match=rf"port {port} .* is in use; .* --http-port"):
             require_port(port, "--http-port")
     require_port(port, "--http-port")
+
+
+def test_a_port_of_ipv6_is_looked_at() -> None:
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as server:
+        port = server.getsockname()[1]
+        for host in ("::1", "::"):
+            with pytest.raises(MachineError, match=rf"^port {port} on {host} is in use; "):
+                require_port(port, "worker.port", host)
+        require_port(port, "worker.port", LOOPBACK)
+    require_port(port, "worker.port", "::")
+
+
+# Addresses and names of documentation.
+@pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "nowhere.invalid"])
+def test_a_host_that_is_not_this_machine_is_one_line(host: str) -> None:
+    with pytest.raises(MachineError, match=rf"^nothing can listen on {host}: .*; choose a host"):
+        require_port(free_port(), "worker.port", host)
 
 
 def test_room_on_disk_is_counted(tmp_path: Path) -> None:
@@ -81,6 +98,7 @@ def test_a_log_cannot_grow_without_end(tmp_path: Path) -> None:
     assert log.path.read_bytes() == b"goes on\n"
     assert (tmp_path / "one.log.1").stat().st_size == LOG_BYTES_MAX + 1
     assert log.last_words().startswith(": goes on")
+    assert LogFile(tmp_path / "two.log").last_words() == ""
 
 
 def java(folder: Path, says: str) -> str:
@@ -111,6 +129,13 @@ def test_an_old_java_is_refused(
 def test_java_home_goes_before_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", java(tmp_path, 'openjdk version "25" 2025-09-16'))
     assert find_java() == tmp_path / "bin" / "java"
+
+
+def test_a_java_that_does_not_run_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(java(tmp_path, ""), "bin", "java").chmod(0o644)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(MachineError, match=r"java does not run \(Permission denied\); install"):
+        find_java()
 
 
 def test_no_java_at_all_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
