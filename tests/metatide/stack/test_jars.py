@@ -141,6 +141,37 @@ def test_a_lock_holds_dependencies_classifiers_and_what_stands_alone(tmp_path: P
     jars.install(locked, tmp_path / "cache")
 
 
+def test_a_jar_that_is_gone_is_a_fault(tmp_path: Path) -> None:
+    assert SMALL.fault(tmp_path) == "org.slf4j:slf4j-api:1.7.36 is missing"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["lock", "none", "SETS"], "there is no SETS/none.toml that says which artifacts 'none'"),
+        (["lock", "odd", "SETS"], "SETS/odd.toml has an unknown key 'together'"),
+        (["lock"], "usage: python -m metatide.stack.jars lock|fetch NAME"),
+    ],
+)
+def test_what_cannot_be_locked_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    (tmp_path / "odd.toml").write_text("together = []\n")
+    assert jars._main([text.replace("SETS", str(tmp_path)) for text in arguments]) == 2
+    says = says.replace("SETS", str(tmp_path))
+    assert capsys.readouterr().err.startswith(f"metatide: {says}")
+
+
+def test_the_program_prints_what_it_has_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(jars, "lock", lambda name, sets=Path("sets"): sets / f"{name}.lock")
+    monkeypatch.setattr(jars, "fetch", lambda name: tmp_path / name)
+    for arguments in (["lock", "a"], ["lock", "a", "/b"], ["fetch", "a"]):
+        assert jars._main(arguments) == 0
+    assert capsys.readouterr().out.split() == ["sets/a.lock", "/b/a.lock", f"{tmp_path}/a"]
+
+
 def test_an_unknown_set_is_an_input_error() -> None:
     with pytest.raises(InputError, match="no set of jars named 'nothing'"):
         jars.fetch("nothing")

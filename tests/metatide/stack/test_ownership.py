@@ -1,3 +1,4 @@
+import fcntl
 import signal
 import subprocess
 import time
@@ -8,6 +9,7 @@ import psutil
 import pytest
 
 from hive.errors import MachineError
+from metatide.stack import ownership
 from metatide.stack.ownership import end_orphans, owned
 from metatide.stack.state import ProcessState, StackState, StateFile
 
@@ -90,6 +92,52 @@ def test_a_process_of_another_folder_is_left_alone(
     record(other, sleeper)
     assert end_orphans(other) == []
     assert sleeper.poll() is None
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_lock_that_its_last_owner_removes_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_replaced: bool
+) -> None:
+    path, flock, handles = tmp_path / "lock", fcntl.flock, list[int]()
+
+    def lock(handle: int, operation: int) -> None:
+        handles.append(handle)
+        if len(handles) == 1:
+            path.rename(tmp_path / "gone")
+            if is_replaced:
+                path.touch()
+        flock(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", lock)
+    with owned(tmp_path):
+        assert len(handles) == 2
+        with pytest.raises(MachineError, match="a stack already runs"), owned(tmp_path):
+            pass
+
+
+def test_an_orphan_that_does_not_end_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ownership, "ORPHAN_TIMEOUT_S", 0.05)
+    script = f"trap '' TERM; echo up; while :; do sleep 0.05; done # {tmp_path}/x"
+    with subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        record(tmp_path, process)
+        assert end_orphans(tmp_path) == ["sleeper"]
+        assert process.wait() == -signal.SIGKILL
+
+
+def test_an_orphan_that_somebody_has_reaped_has_ended() -> None:
+    with subprocess.Popen(["true"]) as process:
+        orphan = psutil.Process(process.pid)
+    assert ownership._wait(orphan, 30)
+
+
+def test_a_state_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "gone" / "stack.json"
+    with pytest.raises(MachineError, match=f"^cannot write {file}: No such file or directory; see"):
+        StateFile(file.parent).write(StackState(1, "nowhere", []))
 
 
 def test_a_torn_state_file_counts_as_none(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from hive.errors import InputError
 from metatide.config import load
+from metatide.stack.kept_secret import WORKERS_SECRET
 from metatide.stack.ports import Ports
 from metatide.stack.processes import services
 
@@ -26,6 +27,25 @@ def test_the_first_worker_has_the_port_for_http_and_the_others_free_ones(tmp_pat
         if service.name.startswith("worker")
     }
     assert ports == {"worker-1": "9084", "worker-2": "0", "worker-3": "0"}
+
+
+def test_workers_know_each_other_by_the_configured_secret(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    environ = {
+        "METATIDE_DATA_DIR": str(tmp_path / "data"),
+        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1",
+        "METATIDE_DATABASE_URL": "postgresql://hive@127.0.0.1:1/metastore",
+        "METATIDE_WORKER_SECRET_FILE": str(secret),
+    }
+    (tmp_path / "data").mkdir()
+    effective = load(environ=environ)
+    workers = [
+        service.prepare().full_environment()
+        for service in services(effective, Ports(tmp_path / "ports.json"))
+        if service.name.startswith("worker")
+    ]
+    assert {worker["METATIDE_WORKER_SECRET_FILE"] for worker in workers} == {str(secret)}
+    assert not (tmp_path / "data" / WORKERS_SECRET).exists()
 
 
 def test_a_metastore_cannot_be_in_a_folder_with_a_colon(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hive.errors import InputError
+from hive.errors import InputError, MachineError
 from metatide.config import Config, load
 from metatide.stack.kept_secret import WORKERS_SECRET
 from metatide.stack.running import completed, database_url, kafka_of, workers_secret
@@ -95,6 +95,20 @@ def test_a_part_that_the_stack_was_given_goes_with_the_others(tmp_path: Path) ->
         tmp_path, KAFKA_BOOTSTRAP_SERVERS="broker-2:9092", DATABASE_PASSWORD="hush"
     )
     assert database_url(servers) == "postgresql://hive:hush@db/hms"
+
+
+def test_a_stack_that_tells_of_no_part_changes_nothing(tmp_path: Path) -> None:
+    StateFile(tmp_path).write(StackState(os.getpid(), "http://127.0.0.1:8080", []))
+    config = configuration(tmp_path)
+    assert completed(config) == config
+
+
+def test_a_password_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    write_running_stack(tmp_path)
+    password = tmp_path / "postgres" / "password"
+    password.unlink()
+    with pytest.raises(MachineError, match=f"^{password} cannot be read: No such .*; run as its "):
+        database_url(configuration(tmp_path))
 
 
 def test_without_a_stack_it_is_said_where_one_was_looked_for(tmp_path: Path) -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from hive.errors import MachineError
 from metatide.config import load
 from metatide.stack.ports import Ports
 from metatide.stack.processes import services
-from metatide.stack.service import Launch
+from metatide.stack.service import Launch, run_tool
 
 OF_DATABASE = {"PGPASSWORD", "MYSQL_PWD"}
 OF_STORES = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}
@@ -29,6 +30,20 @@ def test_programs_of_others_inherit_no_secrets() -> None:
     inherited = subprocess.check_output(launch.argv, env=environment, text=True).split()
     assert ALL.isdisjoint(inherited)
     assert {"OWN", "PATH"} <= set(inherited)
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("echo first; echo last >&2; exit 3", "last"),
+        ("echo 'it is broken'; echo '  at a.B.c' >&2; exit 3", "it is broken"),
+        ("exit 3", "it wrote nothing"),
+    ],
+)
+def test_a_program_that_fails_is_told_with_its_last_message(script: str, message: str) -> None:
+    with pytest.raises(MachineError, match=f"^initdb failed: {message}$"):
+        run_tool(("sh", "-c", script), "initdb failed")
+    run_tool(("true",), "initdb failed")
 
 
 def test_each_process_inherits_the_secrets_that_it_uses(tmp_path: Path) -> None:

@@ -128,6 +128,63 @@ def test_back_off_grows_with_each_end(tmp_path: Path, monkeypatch: pytest.Monkey
     assert sum("is back after" in text for text in run.said) == 3
 
 
+def test_one_that_ran_for_long_is_started_again_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "BACK_OFF_FIRST_S", 0.01)
+    monkeypatch.setattr(supervisor, "PROVEN_S", 0)
+
+    async def end_twice(run: Run) -> None:
+        for times in (1, 2):
+            os.kill(run.states["one"].pid or 0, signal.SIGKILL)
+            await run.until(
+                lambda times=times: (  # type: ignore[misc]
+                    run.states["one"].restarts == times and run.states["one"].phase == "running"
+                )
+            )
+
+    run = Run(tmp_path, Shell(tmp_path, "one"))
+    run(end_twice)
+    assert sum("starting it again in 0.01 s" in text for text in run.said) == 2
+
+
+def test_one_that_lacks_something_when_it_starts_again_is_tried_until_it_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "BACK_OFF_FIRST_S", 0.01)
+
+    class Lacking(Shell):
+        starts = 0
+
+        def prepare(self) -> Launch:
+            self.starts += 1
+            if self.starts == 2:
+                raise MachineError("no fuel")
+            return super().prepare()
+
+    async def end_once(run: Run) -> None:
+        os.kill(run.states["one"].pid or 0, signal.SIGKILL)
+        await run.until(lambda: any("is back after" in text for text in run.said))
+
+    run = Run(tmp_path, Lacking(tmp_path, "one"))
+    run(end_once)
+    assert any(text.startswith("one does not start: no fuel; starting it") for text in run.said)
+
+
+def test_one_that_nobody_can_look_at_has_no_time_of_its_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else another process of the same number could be taken for it later."""
+
+    def vanish(pid: int) -> None:
+        raise psutil.NoSuchProcess(pid)
+
+    monkeypatch.setattr(supervisor.psutil, "Process", vanish)
+    run = Run(tmp_path, Shell(tmp_path, "one"))
+    run(nothing)
+    assert (run.states["one"].phase, run.states["one"].created) == ("stopped", None)
+
+
 def test_one_that_never_comes_up_ends_the_run_with_its_last_words(tmp_path: Path) -> None:
     run = Run(
         tmp_path,
