@@ -1,5 +1,6 @@
 """That the document tells of all that a worker serves, and of nothing else."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,17 +12,23 @@ import pytest
 from msgspec.structs import replace
 from starlette.applications import Starlette
 
+from hive.collation import UNKNOWN
+from hive.errors import MachineError
 from metatide.cli.work import _settings
 from metatide.config import Config, load
 from metatide.config.values import GuardedPatterns
 from metatide.stack.machine import LOOPBACK
+from metatide.worker import thrift
 from metatide.worker.application import worker_application
 from metatide.worker.operations import OPERATIONS, THRIFT
 from processors.worker.worker import Worker
+from query_api.audit import Rounds
+from query_api.database import Primary
 from query_api.http.openapi import document
 from query_api.resolver.resolver import Resolver
 from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import Views
+from query_api.thrift.methods import CachedMethods
 from tests.support.openapi import closed, validator
 
 TOLD = document(OPERATIONS)
@@ -90,6 +97,42 @@ async def test_its_servers_share_one_of_each_part(
         assert (await get(app, "/v1/thrift")).json()["port"] > 0
         assert (await get(app, "/v1/overview")).status_code == 200
     assert len(made) == 1
+
+
+async def test_the_database_is_asked_for_its_collation_until_it_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[Any] = [MachineError("it is away"), MachineError("it is away"), UNKNOWN]
+    told = asyncio.Event()
+
+    def collation(_: Primary) -> Any:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(thrift, "ASK_AGAIN_S", 0)
+    monkeypatch.setattr(Primary, "collation", collation)
+    monkeypatch.setattr(CachedMethods, "set_collation", lambda *_: told.set())
+    async with application(config(tmp_path, **THRIFT_PORT)), asyncio.timeout(30):
+        await told.wait()
+    assert answers == []
+
+
+@pytest.mark.parametrize("every_s", [0, 60])
+async def test_audits_run_in_the_background_where_they_are_configured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every_s: int
+) -> None:
+    audits: list[Rounds] = []
+
+    async def run(rounds: Rounds) -> None:
+        audits.append(rounds)
+
+    monkeypatch.setattr(Rounds, "run", run)
+    plain = config(tmp_path)
+    async with application(replace(plain, audit=replace(plain.audit, every_s=every_s))):
+        await asyncio.sleep(0)
+    assert len(audits) == bool(every_s)
 
 
 async def test_a_shard_that_is_not_here_is_a_problem_that_says_so(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hive.schema import Version, create, metadata
 from metatide.config import load
 from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
-from metatide.worker.read_settings import open_primary, read_settings, tls
+from metatide.worker.read_settings import open_primary, partners_of, read_settings, tls
 from query_api.http import Settings
 from query_api.reads import GetTable, ListDatabases
 from query_api.requirement import Consistency
@@ -70,6 +70,14 @@ def test_what_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=complaint):
         settings(tmp_path, {f"METATIDE_READS_{name}": value})
+
+
+def test_a_workers_secret_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    config = load(environ={"METATIDE_WORKER_SECRET_FILE": str(path)}).config
+    says = f"^worker.secret_file: {path} can't be read: No such file or directory$"
+    with pytest.raises(InputError, match=says):
+        partners_of(config, "127.0.0.1:1")
 
 
 def test_latest_is_refused_where_the_listener_is_not_transactional(

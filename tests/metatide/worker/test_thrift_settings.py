@@ -135,6 +135,10 @@ def test_lists_warn_of_capitals_that_no_login_by_a_directory_has(
     with capture_logs() as lines:
         guard_of(config(**keys, **login), backend)
     assert [user for line in lines for user in line["users"]] == warned
+    lists.write_text("ann hr\n* public\n")
+    with capture_logs() as lines:
+        guard_of(config(**keys, **login), backend)
+    assert lines == []
 
 
 def test_kerberos_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,98 @@
+"""What servers ask of shards that are here, elsewhere or nowhere; without brokers."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from metatide.worker.image_server import _Source
+from metatide.worker.shards import WorkerShards
+from metatide.worker.thrift_owners import PORT_PATH, ThriftOwners
+from query_api.http.forward import WholeAnswer
+from state.records import Scope, ScopeKind
+from state.records.routing import shards_of
+from tests.query_api.shards import ORDERS
+
+SCOPE = Scope(ScopeKind.TABLE, ORDERS)
+COUNT = 4
+[HOME] = shards_of(SCOPE, COUNT)
+
+
+class Signals:
+    """Takes note of loads that are asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, object]] = []
+
+    def ask_for_reader(self, shard: int, request: Any) -> None:
+        self.asked.append((shard, (request.epoch, request.scope, request.floor)))
+
+    def ask(self, shard: int, scope: Scope, floor: int) -> None:
+        self.asked.append((shard, (scope, floor)))
+
+
+@pytest.mark.parametrize(
+    ("shard", "asked"), [(HOME, [(HOME, (7, SCOPE, 9))]), ((HOME + 1) % COUNT, [])]
+)
+def test_an_image_asks_for_loads_in_its_own_epoch(shard: int, asked: list[object]) -> None:
+    signals: Any = Signals()
+    imaged: Any = SimpleNamespace(
+        topic=SimpleNamespace(shards=COUNT),
+        shards={shard: SimpleNamespace(position=SimpleNamespace(epoch=7))},
+    )
+    watch: Any = SimpleNamespace(epoch=8)
+    source = _Source(imaged, signals, watch)
+    source.ask_for_load(SCOPE, 9)
+    assert signals.asked == asked
+    assert (source.count, source.epoch, source.owner_url(HOME)) == (COUNT, 8, None)
+
+
+@pytest.mark.parametrize(("shard", "asked"), [(HOME, [(HOME, (SCOPE, 9))]), (None, [])])
+def test_a_worker_asks_for_loads_of_its_own_shards_alone(
+    shard: int | None, asked: list[object]
+) -> None:
+    signals = Signals()
+    worker: Any = SimpleNamespace(
+        topic=SimpleNamespace(shards=COUNT), shards={shard: None}, ask=signals.ask
+    )
+    WorkerShards(worker).ask_for_load(SCOPE, 9)
+    assert signals.asked == asked
+
+
+class Owners:
+    """Shards of other workers, and these, which give one answer after the other."""
+
+    def __init__(self, *answers: WholeAnswer | None) -> None:
+        self._answers = [*answers]
+
+    def owner_url(self, shard: int) -> str | None:
+        return None if shard == 0 else f"http://w{shard}:8080"
+
+    async def ask(self, url: str, path: str) -> WholeAnswer | None:
+        assert path == PORT_PATH
+        return self._answers.pop(0)
+
+
+def answer(status: int, content: bytes) -> WholeAnswer:
+    return WholeAnswer(status, {}, content)
+
+
+async def test_the_port_of_another_worker_is_asked_once() -> None:
+    owners: Any = Owners(answer(200, b'{"port": 9083}'))
+    addresses = ThriftOwners(owners, owners)
+    assert await addresses.of(0) is None
+    for _ in range(2):
+        assert await addresses.of(1) == ("w1", 9083)
+
+
+@pytest.mark.parametrize(
+    ("told", "lines"),
+    [(None, 0), (answer(503, b"{}"), 0), (answer(200, b"<html>"), 1), (answer(200, b"\xff"), 1)],
+)
+async def test_who_tells_no_port_is_not_called(told: WholeAnswer | None, lines: int) -> None:
+    owners: Any = Owners(told)
+    with capture_logs() as logged:
+        assert await ThriftOwners(owners, owners).of(1) is None
+    assert len(logged) == lines
+    assert all(line["url"] == "http://w1:8080" for line in logged)
