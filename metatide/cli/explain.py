@@ -91,7 +91,7 @@ def _state_before(server: Server, name: str) -> Iterator[str]:
     if group is not None:
         yield _shard(group, table_shard(parse_table_name(name), group.shard_count))
     if cached is not None:
-        yield _held(cached.tables[0])
+        yield _in_cache(cached.tables[0])
     if group is not None and group.event is not None:
         yield f"the last event in the metastore's database was {group.event}"
 
@@ -117,7 +117,7 @@ def _shard(group: Overview, number: int) -> str:
     return f"it belongs to shard {number} of {group.shard_count}, which no worker holds"
 
 
-def _held(table: Held) -> str:
+def _in_cache(table: Held) -> str:
     if table.warm:
         return "the cache holds the table"
     if table.reason != Reason.COLD:

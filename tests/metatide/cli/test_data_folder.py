@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from hive.errors import MachineError
+from hive.errors import InputError, MachineError
 from metatide.cli import root
 from processors.directory import WorkerDirectory
 
@@ -58,3 +58,20 @@ def test_a_worker_whose_files_cannot_be_made_is_told(tmp_path: Path, name: str) 
         WorkerDirectory(path).owned(),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("command", "lacks"),
+    [
+        (("work",), "no Kafka: start `metatide up`, or give --kafka HOST:PORT; a stack was"),
+        (("serve", "--from-images", *KAFKA), "give the place of the images (--images URL)"),
+    ],
+)
+def test_what_a_server_lacks_is_said_before_anything_is_made(
+    tmp_path: Path, command: tuple[str, ...], lacks: str
+) -> None:
+    folder = tmp_path / "data"
+    result = CliRunner().invoke(root, [*command, "--data-dir", str(folder)])
+    assert isinstance(result.exception, InputError)
+    assert str(result.exception).startswith(lacks)
+    assert not folder.exists()

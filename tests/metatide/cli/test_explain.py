@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hive.errors import InputError
 from metatide.cli import root
-from metatide.cli.explain import _held, _shard
+from metatide.cli.explain import _in_cache, _shard
 from query_api.database_answer import DatabaseAnswer
 from query_api.http.page import cached_tables, overview
 from query_api.http.page.cached_tables import Held
@@ -89,12 +89,12 @@ def test_what_a_server_does_not_tell_is_left_out(url: str, monkeypatch: pytest.M
 
 
 def test_what_is_known_of_a_table_that_the_cache_does_not_answer_for() -> None:
-    held = Held("hive.sales.orders", False, Reason.EXCLUDED, "", "")
-    assert _held(held).endswith(
+    excluded = Held("hive.sales.orders", False, Reason.EXCLUDED, "", "")
+    assert _in_cache(excluded).endswith(
         " for the table: the whitelist or the blacklist leaves the table out"
     )
     # A newer server has more reasons.
-    assert _held(replace(held, reason="novel")).endswith(": novel")
+    assert _in_cache(replace(excluded, reason="novel")).endswith(": novel")
 
 
 def test_who_holds_a_shard() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from hive.errors import InputError
 from metatide.cli import root
 from tests.metatide.cli.metastore_answers import COLD_KEYS, WITHOUT_EVENTS, stored, unordered
 
@@ -81,6 +82,17 @@ def test_a_line_that_is_no_row_is_named(tmp_path: Path) -> None:
     result = CliRunner().invoke(root, ["fold", str(log)])
     assert result.exception is not None
     assert "line 1" in str(result.exception)
+
+
+def test_events_in_another_order_are_refused(tmp_path: Path) -> None:
+    first, second = (DATA / "one-writer" / "log.jsonl").read_text().splitlines()[:2]
+    log = tmp_path / "log.jsonl"
+    log.write_text(f"{second}\n{first}\n")
+    result = CliRunner().invoke(root, ["fold", str(log)])
+    assert isinstance(result.exception, InputError)
+    assert str(result.exception) == (
+        f"{log}, line 2: event 1 comes after 2; export the log ORDER BY EVENT_ID"
+    )
 
 
 def test_an_event_that_cannot_be_read_costs_its_table_and_nothing_else(tmp_path: Path) -> None:

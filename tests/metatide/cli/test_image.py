@@ -2,7 +2,9 @@
 
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -10,8 +12,11 @@ from click.testing import CliRunner, Result
 
 from hive.errors import InputError, MachineError
 from metatide.cli import image, root
+from metatide.spark import session as spark_session
 from metatide.stack.machine import free_port
 from processors.directory import WorkerDirectory
+from processors.spark import follow as spark_follow
+from processors.spark.build import Built
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic
@@ -60,6 +65,37 @@ def test_images_without_a_place_are_refused() -> None:
     done = CliRunner().invoke(root, ["image", "list", "--kafka", "127.0.0.1:1"])
     assert isinstance(done.exception, InputError)
     assert str(done.exception) == "give the place of the images (--images URL)"
+
+
+@pytest.mark.parametrize(
+    ("command", "calls"), [(["once"], ["once"]), (["follow", "--every", "0.5"], ["follow 0.5"])]
+)
+def test_images_are_made_on_spark_once_or_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], calls: list[str]
+) -> None:
+    made: list[str] = []
+
+    class Follower:
+        def __init__(self, *arguments: Any) -> None:
+            self._heard = arguments[-1]
+
+        def once(self, _: object) -> None:
+            made.append("once")
+            self._heard(Built(0, "image-1", 0, 7, 9, 100, ""))
+
+        def follow(self, bounds: object, every_s: float) -> None:
+            self.once(bounds)
+            made[-1] = f"follow {every_s}"
+
+    monkeypatch.setattr(spark_follow, "Follower", Follower)
+    monkeypatch.setattr(spark_session, "session", lambda *_, **__: nullcontext())
+    monkeypatch.setattr(image, "await_ticket", lambda _: None)
+    monkeypatch.setattr(image, "find_topic", lambda _: Topic("127.0.0.1:1", "events", 1))
+    monkeypatch.setattr(image, "topic_bounds", lambda _: {})
+    place = ["--kafka", "127.0.0.1:1", "--images", str(tmp_path)]
+    done = CliRunner(catch_exceptions=False).invoke(root, ["image", *command, *place])
+    assert made == calls
+    assert orjson.loads(done.stdout)["shard"] == 0
 
 
 def test_a_running_worker_that_cannot_be_asked_is_said(

@@ -114,13 +114,13 @@ def test_a_table_that_another_writer_holds_or_changes_is_left_be(
 ) -> None:
     workload.prepare(Pace(Limits()))
     actor, catalog = workload.actor(1), workload.catalog
-    held = [table for table in catalog._places if table is not None]
+    tables = [table for table in catalog._places if table is not None]
     written = len(sink.writes)
     # Each fits no more once it is held.
     with catalog.hold(actor.rng, lambda table: not table.lock.locked()) as table:
         assert table is None
-    assert not any(table.lock.locked() for table in held)
-    with catalog.hold_again(held):
+    assert not any(table.lock.locked() for table in tables)
+    with catalog.hold_again(tables):
         run_out(ddl.drop_table(actor))
     assert len(sink.writes) == written
 

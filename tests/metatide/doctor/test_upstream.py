@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
@@ -146,6 +147,21 @@ def test_without_a_metastore_there_is_nothing_to_check() -> None:
     for check in (checks.reachable, checks.impersonation):
         finding = check(alone)
         assert (finding.status, finding.detail) == (Status.UNCHECKED, "none is named")
+
+
+def test_a_database_that_does_not_say_who_wrote_is_no_proof(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @contextmanager
+    def snapshot(_: Target) -> Iterator[object]:
+        yield SimpleNamespace(dialect=SimpleNamespace(name="mysql"))
+
+    monkeypatch.setattr(checks, "snapshot", snapshot)
+    finding = checks.one_transaction(Target(None, "metatide", 16, None, None))
+    assert (finding.status, finding.remedy) == (
+        Status.UNCHECKED,
+        "give --upstream thrift://HOST:PORT",
+    )
 
 
 def test_relaying_reads_has_no_use_without_hooks() -> None:

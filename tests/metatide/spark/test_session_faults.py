@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
 
 from hive.errors import InputError, MachineError, TaskError
@@ -17,7 +18,7 @@ from metatide.spark.session import session
 
 def test_a_running_session_that_speculates_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     conf = {"spark.speculation": "true"}
-    running = SimpleNamespace(sparkContext=SimpleNamespace(getConf=lambda: conf))
+    running: Any = SimpleNamespace(sparkContext=SimpleNamespace(getConf=lambda: conf))
     monkeypatch.setattr(sessions, "_running", lambda: running)
     with session(Config(), "images") as spark:
         assert spark is running
@@ -68,7 +69,7 @@ def test_a_java_that_has_no_context_is_ended(monkeypatch: pytest.MonkeyPatch) ->
     """Neither the context nor, below spark-submit, the process is there to be ended."""
     ended: list[str] = []
     gateway = SimpleNamespace(shutdown=lambda: ended.append("gateway"), proc=None)
-    monkeypatch.setattr(sessions.SparkContext, "_active_spark_context", None)
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     sessions._stop(gateway)
     assert ended == ["gateway"]
 

@@ -16,6 +16,7 @@ from hive.errors import InputError, MachineError
 from hive.schema import Version
 from metatide.stack import class_archive, postgres
 from metatide.stack.kdc import Kdc
+from metatide.stack.machine import file_lock
 from metatide.stack.metastore import _require_schema, runnable
 from metatide.stack.ports import Ports
 from metatide.stack.postgres import Postgres, copy_programs
@@ -134,12 +135,12 @@ def test_an_archive_that_another_process_has_just_made_is_taken(
     java.parent.mkdir(parents=True)
     # Any run of it would fail.
     java.touch(0o644)
-    lock, targets = class_archive.file_lock, list[Path]()
+    targets: list[Path] = []
 
     def wait(path: Path) -> Any:
         targets.append(path.with_suffix(".jsa"))
         targets[0].touch()
-        return lock(path)
+        return file_lock(path)
 
     monkeypatch.setattr(class_archive, "file_lock", wait)
     assert class_archive._base(java) == targets[0]

@@ -179,7 +179,7 @@ def test_one_that_nobody_can_look_at_has_no_time_of_its_start(
     def vanish(pid: int) -> None:
         raise psutil.NoSuchProcess(pid)
 
-    monkeypatch.setattr(supervisor.psutil, "Process", vanish)
+    monkeypatch.setattr(psutil, "Process", vanish)
     run = Run(tmp_path, Shell(tmp_path, "one"))
     run(nothing)
     assert (run.states["one"].phase, run.states["one"].created) == ("stopped", None)

@@ -13,17 +13,20 @@ from metatide.stack import up
 async def test_a_server_that_starts_is_asked_until_it_is_ready(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    answers = [httpx.ConnectError("refused"), httpx.Response(503), httpx.Response(200)]
+    answers: list[httpx.Response | Exception] = [
+        httpx.ConnectError("refused"),
+        httpx.Response(503),
+        httpx.Response(200),
+    ]
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def reply(request: httpx.Request) -> httpx.Response:
         assert str(request.url) == "http://here/readyz"
-        match answers.pop(0):
-            case httpx.Response() as response:
-                return response
-            case error:
-                raise error
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
-    client = partial(httpx.AsyncClient, transport=httpx.MockTransport(answer))
+    client = partial(httpx.AsyncClient, transport=httpx.MockTransport(reply))
     monkeypatch.setattr(httpx, "AsyncClient", client)
     monkeypatch.setattr(up, "_READY_POLL_S", 0)
     await up._until_ready("http://here")

@@ -114,7 +114,7 @@ async def test_records_that_do_not_come_tell_nothing(
     delete_before(topic, 0, -1)
     write(topic, 0, 1)
     monkeypatch.setattr(epoch_watch, "_epochs", look_too_far)
-    monkeypatch.setattr(epoch_watch.headers, "read", lambda _: None)
+    monkeypatch.setattr(headers, "read", lambda _: None)
     watch = EpochWatch(lambda: topic)
     async with watching(watch):
         await until(lambda: len(looks) > 2)

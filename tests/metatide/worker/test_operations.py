@@ -103,7 +103,7 @@ async def test_the_database_is_asked_for_its_collation_until_it_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers: list[Any] = [MachineError("it is away"), MachineError("it is away"), UNKNOWN]
-    told = asyncio.Event()
+    is_known = asyncio.Event()
 
     def collation(_: Primary) -> Any:
         answer = answers.pop(0)
@@ -113,9 +113,9 @@ async def test_the_database_is_asked_for_its_collation_until_it_answers(
 
     monkeypatch.setattr(thrift, "ASK_AGAIN_S", 0)
     monkeypatch.setattr(Primary, "collation", collation)
-    monkeypatch.setattr(CachedMethods, "set_collation", lambda *_: told.set())
+    monkeypatch.setattr(CachedMethods, "set_collation", lambda *_: is_known.set())
     async with application(config(tmp_path, **THRIFT_PORT)), asyncio.timeout(30):
-        await told.wait()
+        await is_known.wait()
     assert answers == []
 
 

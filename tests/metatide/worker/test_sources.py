@@ -23,19 +23,19 @@ class Signals:
     """Takes note of loads that are asked for."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[int, object]] = []
+        self.loads: list[tuple[int, object]] = []
 
     def ask_for_reader(self, shard: int, request: Any) -> None:
-        self.asked.append((shard, (request.epoch, request.scope, request.floor)))
+        self.loads.append((shard, (request.epoch, request.scope, request.floor)))
 
     def ask(self, shard: int, scope: Scope, floor: int) -> None:
-        self.asked.append((shard, (scope, floor)))
+        self.loads.append((shard, (scope, floor)))
 
 
 @pytest.mark.parametrize(
-    ("shard", "asked"), [(HOME, [(HOME, (7, SCOPE, 9))]), ((HOME + 1) % COUNT, [])]
+    ("shard", "loads"), [(HOME, [(HOME, (7, SCOPE, 9))]), ((HOME + 1) % COUNT, [])]
 )
-def test_an_image_asks_for_loads_in_its_own_epoch(shard: int, asked: list[object]) -> None:
+def test_an_image_asks_for_loads_in_its_own_epoch(shard: int, loads: list[object]) -> None:
     signals: Any = Signals()
     imaged: Any = SimpleNamespace(
         topic=SimpleNamespace(shards=COUNT),
@@ -44,20 +44,20 @@ def test_an_image_asks_for_loads_in_its_own_epoch(shard: int, asked: list[object
     watch: Any = SimpleNamespace(epoch=8)
     source = _Source(imaged, signals, watch)
     source.ask_for_load(SCOPE, 9)
-    assert signals.asked == asked
+    assert signals.loads == loads
     assert (source.count, source.epoch, source.owner_url(HOME)) == (COUNT, 8, None)
 
 
-@pytest.mark.parametrize(("shard", "asked"), [(HOME, [(HOME, (SCOPE, 9))]), (None, [])])
+@pytest.mark.parametrize(("shard", "loads"), [(HOME, [(HOME, (SCOPE, 9))]), (None, [])])
 def test_a_worker_asks_for_loads_of_its_own_shards_alone(
-    shard: int | None, asked: list[object]
+    shard: int | None, loads: list[object]
 ) -> None:
     signals = Signals()
     worker: Any = SimpleNamespace(
         topic=SimpleNamespace(shards=COUNT), shards={shard: None}, ask=signals.ask
     )
     WorkerShards(worker).ask_for_load(SCOPE, 9)
-    assert signals.asked == asked
+    assert signals.loads == loads
 
 
 class Owners:
