@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import py4j.java_gateway
 import pytest
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
@@ -69,7 +70,10 @@ def test_a_java_that_has_no_context_is_ended(monkeypatch: pytest.MonkeyPatch) ->
     """Neither the context nor, below spark-submit, the process is there to be ended."""
     ended: list[str] = []
     gateway = SimpleNamespace(shutdown=lambda: ended.append("gateway"), proc=None)
-    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    # What it forgets may be of the session that tests share.
+    for name in ("_active_spark_context", "_gateway", "_jvm"):
+        monkeypatch.setattr(SparkContext, name, None)
+    monkeypatch.setattr(py4j.java_gateway, "get_return_value", None)
     sessions._stop(gateway)
     assert ended == ["gateway"]
 
