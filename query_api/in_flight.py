@@ -36,7 +36,7 @@ class Budget:
         share.size = size
         if not size:
             self._shares.pop(share, None)
-        elif not share.is_over:
+        else:
             self._shares.setdefault(share)
             while self.bytes > self.bytes_max:
                 self._end_one()

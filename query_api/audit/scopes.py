@@ -10,7 +10,6 @@ from hive.names import storable
 from query_api.shards import ShardSource, Views
 from query_api.targets import Target, TargetKind
 from state.records import Scope, ScopeKind, databases_scope, names_scope
-from state.records.routing import shards_of
 from state.shard_reader import ShardReader
 
 TARGETS: Final = {
@@ -54,9 +53,7 @@ def _of_shard(source: ShardSource, number: int, reader: ShardReader) -> Iterator
     for name in reader.table_names():
         yield Scope(ScopeKind.TABLE, name)
     for db in reader.database_names():
-        scope = names_scope(db)
-        if number in shards_of(scope, source.count):
-            yield scope
+        yield names_scope(db)
     # Databases are in every shard, and any copy may be wrong; the first one here is compared.
     if all(source.shard(before) is None for before in range(number)):
         for catalog in reader.catalogs():

@@ -46,9 +46,10 @@ class Guard:
         return any(pattern.touches(area) for pattern in self._areas for area in areas)
 
     async def allows(self, reader: Reader, targets: tuple[Target, ...], position: Position) -> bool:
-        """Whether a user may see what is made of these targets, as of this position."""
-        if self.authorizer is None or not targets:
-            return True
+        """Whether a user may see what is made of these targets, as of this position, where there is
+        an authorizer.
+        """
+        assert self.authorizer is not None
         return await self.authorizer.may_see(reader, areas_of(targets), position)
 
 

@@ -146,7 +146,7 @@ class Fallback:
         answered: asyncio.Future[DatabaseAnswer[A]] = loop.create_future()
 
         def give(answer: DatabaseAnswer[A]) -> None:
-            loop.call_soon_threadsafe(_give, answered, answer)
+            loop.call_soon_threadsafe(answered.set_result, answer)
 
         ended = loop.run_in_executor(self._threads, self._read, read, give)
         ended.add_done_callback(self._leave_slot)
@@ -166,8 +166,3 @@ class Fallback:
                 give(DatabaseAnswer(read.answer(objects), objects.event))
             except NoSuchObjectError as missing:
                 give(DatabaseAnswer(missing, objects.event))
-
-
-def _give(answered: asyncio.Future[DatabaseAnswer[A]], answer: DatabaseAnswer[A]) -> None:
-    if not answered.done():
-        answered.set_result(answer)

@@ -90,8 +90,7 @@ class DatabaseObjects:
 
     def existing_partitions(self, table: TableName, values: Sequence[Values]) -> list[Values]:
         stored = self._table(table)
-        if stored is None:
-            return []
+        assert stored is not None
         existing: list[Values] = []
         for names, condition in self._by_name(stored, values):
             read = set(stored_partitions.partition_names(self.snapshot, stored.id, condition))

@@ -107,14 +107,6 @@ class Rendered(Read[bytes], Generic[A], frozen=True):
         return self.write(self.read.answer(objects))
 
     @property
-    def of_table(self) -> TableName | None:
-        return self.read.of_table
-
-    @property
-    def subjects(self) -> tuple[Target, ...]:
-        return self.read.subjects
-
-    @property
     def group(self) -> Group | None:
         return self.read.group
 

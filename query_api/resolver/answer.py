@@ -87,8 +87,7 @@ def moment_of(
 ) -> Moment | None:
     """The moment of an answer; None unless all targets were seen in one state of one shard."""
     reader = judged[0].reader
-    if reader is None:
-        return None
+    assert reader is not None
     targets = []
     for judgement in judged:
         if judgement.reader is not reader:

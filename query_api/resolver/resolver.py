@@ -166,12 +166,8 @@ class Resolver:
                 raise UnansweredError(_NO_EPOCH, RETRY_AFTER_S)
             await asyncio.sleep(_EPOCH_POLL_S)
 
-    def _first_of_group(
-        self, read: Read[A], requirement: Requirement
-    ) -> ReadAnswer[A] | Miss | None:
+    def _first_of_group(self, read: Read[A], requirement: Requirement) -> ReadAnswer[A] | Miss:
         judged = self._judge_now(read, requirement, None)
-        if worth_waiting(judged):
-            return None
         outcome = settle(self._views, read, requirement, judged)
         if isinstance(outcome, ReadAnswer):
             self._plain.remember(read, judged, outcome)

@@ -3,12 +3,14 @@
 import pytest
 
 from query_api import answer_cache
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.row_effects import RowEffects
 from query_api.reasons import Reason
 from query_api.shards import Views
 from query_api.thrift import reply_cache as module
 from query_api.thrift.metrics import MethodFigures
 from query_api.thrift.reply_cache import cached_reply, reply_cache
-from tests.query_api.shards import MemoryShard, MemoryShards, moment
+from tests.query_api.shards import MemoryShard, MemoryShards, change, moment
 
 KIB = 1024
 
@@ -64,3 +66,17 @@ def test_nothing_of_a_rewound_history_is_given() -> None:
     assert replies.get(b"call") is reply
     rewound.append(0)
     assert replies.get(b"call") is None
+
+
+@pytest.mark.parametrize("max_age_ms", [0, 100])
+def test_a_log_with_another_row_in_the_place_of_the_last_event_confirms_nothing(
+    max_age_ms: int,
+) -> None:
+    own = moment(Views(MemoryShards(MemoryShard(change(3, after=0, mark=7)))))
+    reply = cached_reply(b"call", own, own.targets, max_age_ms, Reason.FRESH, b"x", MethodFigures())
+
+    def is_confirmed(mark: int) -> bool:
+        return reply.confirm(LatestLog(0, 3, [(3, RowEffects())], marks={3: mark}))
+
+    assert is_confirmed(7)
+    assert not is_confirmed(8)

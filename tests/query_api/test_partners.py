@@ -49,3 +49,12 @@ def test_what_is_remembered_is_bounded(
     assert not is_first(b"3")
     clock.now_s += 1
     assert is_first(b"3")
+
+
+def test_few_are_distrusted_at_a_time(mine: Partners, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partners, "DISTRUSTED_MAX", 1)
+    for address in ("there:1", "there:2"):
+        assert mine.may_ask(address)
+        mine.distrust(address, "http")
+        assert not mine.may_ask(address)
+    assert mine.may_ask("there:1")

@@ -12,6 +12,7 @@ from hive.filters.semantics import PartitionKey
 from hive.names import DEFAULT_PARTITION, TableName
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION, TABLE
+from query_api import plain_tables
 from query_api.cached_objects import CachedObjects
 from query_api.objects import Values
 from query_api.plain_tables import OwnReader, PlainTables
@@ -190,6 +191,15 @@ def test_values_that_are_gone_are_forgotten() -> None:
     commit(looks.store, [(TABLE_NAME, "drop", ("3", "abc"))])
     assert [looks.are_plain(0), looks.are_plain(1), looks.count] == [True, False, 1]
     assert [looks.are_plain(1), looks.are_plain(0), looks.count] == [True, True, 2]
+
+
+def test_few_tables_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain_tables, "TABLES_MAX", 1)
+    store, tables = MemoryStore(), PlainTables()
+    for table in (TABLE_NAME, OTHER, TABLE_NAME):
+        reader = reader_of(store, tables)
+        assert not tables.are_plain(table, COLUMNS, frozenset((0,)), reader, lambda: [])
+    assert list(tables._summaries) == [TABLE_NAME]
 
 
 def test_nobody_looks_at_what_could_not_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Audits of shards that a test folded."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from query_api.audit import Audited, Auditor, ObjectDifference
 from query_api.audit.scopes import known_scopes
@@ -10,11 +10,17 @@ from query_api.shards import ShardSource, Views
 from state.records import Scope
 
 
-def audited(url: str, shards: ShardSource, scopes: Sequence[Scope] = ()) -> list[Audited]:
+def audited(
+    url: str,
+    shards: ShardSource,
+    scopes: Sequence[Scope] = (),
+    *,
+    primary_of: Callable[[str], Primary] = Primary,
+) -> list[Audited]:
     """Of these scopes, or of all."""
 
     async def run() -> list[Audited]:
-        primary = Primary(url)
+        primary = primary_of(url)
         auditor = Auditor(Views(shards), primary)
         try:
             return await auditor.audit(scopes or [*known_scopes(auditor.views)])

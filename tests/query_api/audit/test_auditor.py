@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import cast
 
 import httpx
@@ -12,24 +13,30 @@ import sqlalchemy as sa
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
+from structlog.testing import capture_logs
 
-from hive.errors import SourceError
+from hive.errors import SourceError, UnansweredError
 from hive.names import DEFAULT_CATALOG, TableName, set_default_catalog
+from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from hive.thrift.binary import replaced
 from hive.thrift.structs import TABLE
-from query_api.audit import AUDITS, Audited, Auditor, Rounds
+from metatide.stack.machine import free_port
+from query_api.audit import AUDITS, Audited, Auditor, ObjectDifference, Rounds, auditor
 from query_api.audit.operations import PATH
 from query_api.audit.scopes import draw, known_scopes, ticket
-from query_api.database import Primary
+from query_api.database import DatabaseObjects, Primary
 from query_api.http.gate import Gate
 from query_api.http.routes import routes_of
+from query_api.positions import Position
 from query_api.shards import Views
 from state import entries, keys
 from state.records import Pause, Scope, ScopeKind
 from state.records.routing import table_shard
+from state.store import Identity, MemoryBudget, Store
+from state.store.families import SHARD_FAMILIES, STORE_FORMAT
 from tests.query_api.audit.shard_audits import audited, differences
 from tests.query_api.folded_world import World, world
-from tests.query_api.shards import MemoryShard
+from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards, change, load_table
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +79,23 @@ def spoilt(shard: MemoryShard, key: bytes, data: bytes) -> Iterator[None]:
             yield
 
 
+@contextmanager
+def renamed(a_world: World, name: TableName) -> Iterator[None]:
+    """A table under another name in the database, without an event."""
+    tbls = sa.Table("TBLS", sa.MetaData(), autoload_with=a_world.store.engine)
+    of_table = tbls.c.TBL_ID == table_id(a_world, name)
+    for new_name in ("elsewhere", name.table):
+        with a_world.store.engine.begin() as connection:
+            connection.execute(sa.update(tbls).where(of_table).values(TBL_NAME=new_name))
+        if new_name != name.table:
+            yield
+
+
+def table_id(a_world: World, name: TableName) -> int:
+    with open_snapshot(a_world.store.engine, a_world.store.schema) as snapshot:
+        return DatabaseObjects(snapshot).table_ids([name])[name]
+
+
 def test_write_ids_are_compared_in_the_default_catalog_alone(small_world: World) -> None:
     def compared() -> int:
         return sum(audit.objects for audit in audited(small_world.url, small_world.shards))
@@ -108,6 +132,19 @@ def test_a_changed_value_in_a_store_is_found_field_by_field(own_world: World) ->
     assert label.startswith("partition ")
     assert fields == ["sd.location"]
     assert wrong(audit(own_world)) == []
+
+
+def test_all_differences_are_counted_and_the_first_are_told(
+    own_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auditor, "DIFFERENCES_MAX", 1)
+    name = warm_table(audit(own_world))
+    with renamed(own_world, name):
+        [audit_of_table] = audit(own_world, Scope(ScopeKind.TABLE, name))
+    # The table's name has the same write ids as before.
+    assert audit_of_table.wrong == audit_of_table.objects - 1 > 2
+    [difference] = audit_of_table.differences
+    assert (difference.object, difference.only_in) == ("table", "cache")
 
 
 def test_a_row_changed_behind_the_metastores_back_is_found(own_world: World) -> None:
@@ -162,6 +199,38 @@ def test_a_paused_cache_says_nothing_wrong(own_world: World) -> None:
         own_world.shards.shards[1] = taken
     assert wrong(audits) == []
     assert "paused" in {why for one in audits for why in one.left_out.values()}
+
+
+def test_a_history_that_the_database_has_not_is_left_out(own_world: World) -> None:
+    for folded in (change(own_world.current, after=0, mark=1), change(own_world.current + 1)):
+        shards = MemoryShards(MemoryShard(*load_table(3), folded))
+        [audit_of_orders] = audited(own_world.url, shards, [Scope(ScopeKind.TABLE, ORDERS)])
+        assert set(audit_of_orders.left_out.values()) == {"rewound"}
+
+
+def test_a_store_that_is_closed_meanwhile_is_left_out(own_world: World, tmp_path: Path) -> None:
+    identity = Identity(format_version=STORE_FORMAT, topic_id="lake", partitions=1, shard=0)
+    budget = MemoryBudget(8 << 20)
+    store = Store(tmp_path / "0", identity, families=SHARD_FAMILIES, budget=budget)
+    shards = MemoryShards(MemoryShard(change(1, after=0), store=store))
+
+    class Closing(Primary):
+        @contextmanager
+        def snapshot(self) -> Iterator[DatabaseSnapshot]:
+            store.close()
+            with super().snapshot() as snapshot:
+                yield snapshot
+
+    [audit_of_orders] = audited(
+        own_world.url, shards, [Scope(ScopeKind.TABLE, ORDERS)], primary_of=Closing
+    )
+    assert set(audit_of_orders.left_out.values()) == {"store_error"}
+
+
+def test_a_database_that_is_down_is_said_to_be() -> None:
+    shards = MemoryShards(MemoryShard(*load_table(3)))
+    with pytest.raises(UnansweredError, match=r"can't be audited: .*refused"):
+        audited(f"postgresql://nobody@127.0.0.1:{free_port()}/none", shards)
 
 
 def test_a_draw_from_parts_is_the_draw_from_all(own_world: World) -> None:
@@ -227,6 +296,22 @@ async def test_a_round_that_fails_unexpectedly_is_not_the_last(
     assert samples(generate_latest(rounds.metrics.registry))["metatide_audit_faults_total"] == 1
 
 
+async def test_what_the_log_does_not_record_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    scope = Scope(ScopeKind.TABLE, ORDERS)
+    silent = ObjectDifference("constraint pk", [], "cache", silent=True)
+    wrong = ObjectDifference("table", [], "cache")
+
+    class Found:
+        views = Views(MemoryShards(MemoryShard()))
+
+        async def audit(self, _: list[Scope]) -> list[Audited]:
+            return [Audited(scope, Position(0, 1), 2, 1, [silent, wrong])]
+
+    with capture_logs() as logs:
+        await Rounds(cast("Auditor", Found()), 60, 1).round()
+    assert [line["object"] for line in logs] == ["table"]
+
+
 async def test_it_is_known_when_a_round_last_succeeded(monkeypatch: pytest.MonkeyPatch) -> None:
     rounds, ended = Rounds(cast("Auditor", None), 0, 1_000), asyncio.Event()
     finished_s: list[float] = []
@@ -271,6 +356,8 @@ async def test_audits_are_asked_for_over_http(own_world: World) -> None:
             drawn = await http.get(PATH, params={"sample": 3, "seed": 9})
             compared = await http.post(PATH, json={"scopes": drawn.json()["scopes"]})
             refused = await http.post(PATH, json={"scopes": [["table", "db.t"]]})
+            many = await http.post(PATH, json={"scopes": drawn.json()["scopes"] * 100})
+            bad = [await http.get(PATH, params={name: "1" * 20}) for name in ("sample", "seed")]
     finally:
         auditor.close()
         await primary.close()
@@ -279,3 +366,7 @@ async def test_audits_are_asked_for_over_http(own_world: World) -> None:
     audits = msgspec.json.decode(compared.content, type=list[Audited])
     assert [one.scope for one in audits] == draw(scopes, 3, seed=9)
     assert refused.status_code == 400
+    assert (many.status_code, many.json()["detail"]) == (400, "give at most 100 scopes, not 300")
+    for name, response in zip(("sample", "seed"), bad, strict=True):
+        assert response.status_code == 400
+        assert f"bad {name} '11" in response.json()["detail"]

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from hive.errors import InputError
 from query_api import watched_file
 from query_api.authorization.areas import Area
-from query_api.authorization.lists import Lists
+from query_api.authorization.lists import LINES_MAX, Lists
 from query_api.positions import Position
 
 pytestmark = pytest.mark.anyio
@@ -90,6 +90,9 @@ def test_a_file_that_can_not_be_read_at_the_start_is_an_error(path: Path) -> Non
         Lists(path.with_name("nothing"))
     path.write_text("ann f()\n")
     with pytest.raises(InputError, match="line 1: 'f\\(\\)' isn't a pattern"):
+        Lists(path)
+    path.write_text("#\n" * (LINES_MAX + 1))
+    with pytest.raises(InputError, match=f"more than {LINES_MAX} lines"):
         Lists(path)
     path.write_bytes(b"\xff")
     with pytest.raises(InputError, match="can't be read"):

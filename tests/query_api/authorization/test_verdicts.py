@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
 
 import pytest
+from structlog.testing import capture_logs
 
 from hive.names import table_name
 from query_api.authorization import verdicts
@@ -88,6 +89,31 @@ async def test_calls_at_the_same_time_share_it(backend: Backend) -> None:
     own, ann = verdicts_of(backend), Caller()
     assert all(await asyncio.gather(*(own.may_see(ann, {ORDERS}, NOW) for _ in range(9))))
     assert ann.areas == [ORDERS]
+
+
+async def test_what_another_call_asked_meanwhile_is_not_asked_again(backend: Backend) -> None:
+    own = verdicts_of(backend)
+
+    class AsksTwice(Caller):
+        async def may_read(self, area: Area) -> bool | None:
+            if area == OTHER:
+                assert await own.may_see(self, {ORDERS}, NOW)
+            return await super().may_read(area)
+
+    ann = AsksTwice()
+    assert await own.may_see(ann, dict.fromkeys((OTHER, ORDERS)).keys(), NOW)
+    assert ann.areas == [ORDERS, OTHER]
+
+
+async def test_a_call_that_has_gone_is_no_failure_of_the_log(backend: Backend) -> None:
+    own, ann = verdicts_of(backend), Caller()
+    with capture_logs() as logs:
+        gone = asyncio.create_task(own.may_see(ann, {ORDERS}, NOW))
+        stays = asyncio.create_task(own.may_see(ann, {ORDERS}, NOW))
+        await asyncio.sleep(0)
+        gone.cancel()
+        assert await stays
+    assert not logs
 
 
 @pytest.mark.parametrize("allowed", [None, False])

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hive.events.envelope import PLAIN
 from hive.events.row import NotificationRow, row_from_json, row_mark
 from hive.names import DEFAULT_CATALOG, TableName, table_name
 from query_api.facts import ANY_TABLE, Current
+from query_api.latest import log_history
 from query_api.latest.latest_log import LatestLog, marks_of
 from query_api.latest.log_history import LogHistory
 from query_api.latest.row_effects import EVERYTHING, NOTHING, RowEffects, effects_of
@@ -132,6 +134,14 @@ def test_the_child_of_a_foreign_key_is_touched() -> None:
     assert child.catalog == DEFAULT_CATALOG
 
 
+@pytest.mark.parametrize("field", ["db_name", "tbl_name"])
+def test_a_constraint_whose_row_names_no_table_touches_everything(field: str) -> None:
+    rows = (one for one in real_rows("every-event-json") if one.event_type == "ADD_PRIMARYKEY")
+    whole = next(rows)
+    assert effects_of(whole).tables
+    assert effects_of(replace(whole, **{field: None})) == EVERYTHING
+
+
 def test_a_row_that_is_another_one_now_is_another_history() -> None:
     history = LogHistory()
     history.note(1, [row(5, "DROP_TABLE"), row(6, "INSERT")])
@@ -223,3 +233,13 @@ def test_names_are_of_their_database() -> None:
     assert SALES.db == DB.db
     assert log.about(Target(TargetKind.NAMES, DB), 0).blocked is Reason.BEHIND
     assert log.about(Target(TargetKind.NAMES, DB._replace(db="hr")), 0).blocked is None
+
+
+def test_few_rows_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_history, "KEPT_ROWS", 4)
+    history = LogHistory()
+    for first in (1, 5):
+        history.note(0, [row(event, "INSERT") for event in range(first, first + 5)])
+    assert sorted(history.marks(range(20))) == [6, 7, 8, 9]
+    assert history.known_up_to(6) == 9
+    assert history.known_up_to(5) == 4

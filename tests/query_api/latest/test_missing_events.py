@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from query_api.latest import missing_events
 from query_api.latest.missing_events import LogStart, Missing, MissingAge
 
 PAUSES = st.lists(st.tuples(st.floats(0, 100), st.integers(0, 3)), min_size=1, max_size=20)
@@ -71,3 +73,16 @@ def test_a_restored_database_has_other_events() -> None:
     world.now_s += 50
     world.committed_s.append(world.now_s)
     assert world.read(5).age_s <= 50
+
+
+def test_reads_of_few_events_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of older ones, no more is known than that they came before."""
+    monkeypatch.setattr(missing_events, "_KEPT", 2)
+    world = World(-1e6)
+    for _ in range(3):
+        world.committed_s.append(world.now_s)
+        world.now_s += 10
+        world.read(len(world.committed_s))
+    assert len(world.age._times) == 2
+    assert world.read(0).age_s == 1e6 + 30
+    assert world.read(2).age_s == 10

@@ -12,6 +12,7 @@ from query_api.objects import Objects, Values
 from query_api.reads.read import ExistingTableRead, Group, TableRead, existing_table
 from query_api.reasons import Reason
 from query_api.requirement import Consistency, Requirement
+from query_api.resolver import plain_reads
 from query_api.resolver.answer import Miss, ReadAnswer
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind
@@ -171,4 +172,19 @@ def test_a_missing_table_gives_other_reads_no_grounds() -> None:
     assert isinstance(outcome, Miss)
     assert outcome.judgement is not None
     assert outcome.judgement.target.kind is TargetKind.DATABASE
+    backend.resolver.close()
+
+
+def test_few_grounds_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain_reads, "GROUPS_MAX", 1)
+    source = MemoryShards(
+        MemoryShard(*load_table(5, table=table_image(managed=False)), change(5, after=0))
+    )
+    backend = Backend(source, Nowhere())
+    reads: list[ExistingTableRead[object]] = [Row(ORDERS), Partition(ORDERS, ("none",))]
+    for _ in range(2):
+        for read in reads:
+            assert isinstance(backend.resolver.cached_now(read, ANY), ReadAnswer)
+    is_remembered = [backend.resolver._plain.answer(read) is not None for read in reads]
+    assert is_remembered == [False, True]
     backend.resolver.close()

@@ -8,11 +8,14 @@ from hive.thrift.constraints import PRIMARY_KEY
 from hive.thrift.structs import DATABASE
 from hive.write_ids.lists import write_id_list
 from query_api.facts import ANY_TABLE, Facts
+from query_api.hot_tables import SharedReader
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.requirement import Consistency, Requirement
+from query_api.resolver import shard_facts
 from query_api.resolver.decision import decide
-from query_api.resolver.shard_facts import read_facts
+from query_api.resolver.shard_facts import cached_facts, read_facts
+from query_api.shards import Views
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state.records import AnyRecord, LoadBegin, Pause, Scope, ScopeKind, SetLists
 from state.records.actions import (
@@ -42,6 +45,7 @@ from tests.query_api.shards import (
     ORDERS_ID,
     SALES,
     MemoryShard,
+    MemoryShards,
     change,
     database_image,
     load_databases,
@@ -315,3 +319,12 @@ def test_after_a_skipped_record_a_table_may_have_had_any_name() -> None:
     assert read_facts(shard.reader(), TABLE, with_ids=True).former_names == (ANY_TABLE,)
     shard.fold([change(MISNAMED_EVENTS_MAX + 2, after=1)])
     assert read_facts(shard.reader(), TABLE, with_ids=True).former_names == ()
+
+
+def test_few_tables_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shard_facts, "FACTS_MAX", 1)
+    reader = Views(MemoryShards(MemoryShard(*load_table(1)))).reader(0)
+    assert isinstance(reader, SharedReader)
+    for target in (TABLE, PARTITIONS, TABLE):
+        assert cached_facts(reader, target) == read_facts(reader, target, with_ids=False)
+        assert list(reader.facts) == [(target.kind, ORDERS)]
