@@ -52,6 +52,7 @@ SWEEP_S: Final = 1
 _TICKS_A_SECOND: Final = 10
 _ENDS: Final = "the server ends; ask again, or another worker"
 _LONG_HEAD: Final = f"a request's head has more than {HEAD_BYTES_MAX} bytes"
+_MANY_REQUESTS: Final = f"more than {PIPELINED_MAX} requests wait for their responses"
 _NO_LINGERING: Final = pack("ii", 1, 0)
 _WAITING_BYTES: Final = 4096
 """About what a request takes that waits for the responses before its own."""
@@ -165,7 +166,8 @@ class ReadProtocol(HttpToolsProtocol):
             raise TooLargeError(_LONG_HEAD)
         self._has_head = True
         if len(self.pipeline) >= PIPELINED_MAX:
-            raise TooLargeError(f"more than {PIPELINED_MAX} requests wait for their responses")
+            self._refuse(400, _MANY_REQUESTS)
+            raise TooLargeError(_MANY_REQUESTS)
         super().on_headers_complete()
         if self.pipeline:
             self._received.add(_WAITING_BYTES)
@@ -328,6 +330,9 @@ class ReadProtocol(HttpToolsProtocol):
         """Sends an error and closes the connection, after the responses to earlier requests unless
         it is `at_once`. If the response to this request has begun, only closes the connection.
         """
+        if self._refusal is not None and not at_once:
+            # Whatever follows from the first one says less.
+            return
         self._refusal = status, detail
         response = self._answering
         has_response = self._has_head and self._begun != self._completed

@@ -2,10 +2,12 @@
 
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import httpx
 import pytest
@@ -129,6 +131,43 @@ def test_a_long_head_behind_another_is_not_answered() -> None:
         opened.sendall(request(NAMES) + request(NAMES, "X-Y: " + "z" * 70_000))
         lines = [line for line, _, _ in response(opened, 2)]
         assert lines.count("HTTP/1.1 200 OK") <= 1
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set once a server has refused something."""
+    refused, refuse = threading.Event(), server.ReadProtocol._refuse
+
+    def noted(self: server.ReadProtocol, *what: Any, **how: Any) -> None:
+        refuse(self, *what, **how)
+        refused.set()
+
+    monkeypatch.setattr(server.ReadProtocol, "_refuse", noted)
+    return refused
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "says"),
+    [
+        (request(NAMES, "X-Y: " + "z" * 70_000), 431, "head has more than"),
+        (request(NAMES) * (server.PIPELINED_MAX + 1), 400, "wait for their responses"),
+    ],
+)
+def test_what_is_refused_behind_a_request_is_told_why(
+    sent: bytes, status: int, says: str, refused: threading.Event
+) -> None:
+    database = Slow(LatestLog(0, 4, []))
+    database.may.clear()
+    with serving(warm(), database) as url, connection(url) as opened:
+        opened.sendall(request(f"{TABLE}?consistency=latest"))
+        wait_for(lambda: database.asked_count > 0)
+        opened.sendall(sent)
+        assert refused.wait(30)
+        database.may.set()
+        *answers, (line, _, body) = response(opened, server.PIPELINED_MAX + 3)
+    assert {answer[0] for answer in answers} == {"HTTP/1.1 200 OK"}
+    assert line.startswith(f"HTTP/1.1 {status} ")
+    assert says in json.loads(body)["detail"]
 
 
 POST = b"POST /v1/tables HTTP/1.1\r\nHost: x\r\ncontent-type: application/json\r\n"
