@@ -16,7 +16,6 @@ from hive.errors import (
     ForbiddenError,
     MediaTypeError,
     MetatideError,
-    NoSuchObjectError,
     RemoteDatabaseError,
     TooLargeError,
     UnansweredError,
@@ -160,8 +159,6 @@ async def send_problem(
 def status_of(error: MetatideError) -> tuple[int, Headers]:
     """The status of one of our errors, and the headers that go with it."""
     match error:
-        case NoSuchObjectError():
-            return 404, []
         case ForbiddenError():
             return 403, []
         case TooLargeError():

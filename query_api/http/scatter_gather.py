@@ -204,12 +204,12 @@ def _of_names(catalog: str) -> Callable[[str], Target]:
 
 
 def _parameters(read: ListTablesOfAll) -> Mapping[str, str | Sequence[str]]:
+    assert read.page.limit is not None
     parameters: dict[str, str | Sequence[str]] = {
         "catalog": read.catalog or default_catalog(),
         "pattern": read.pattern,
         "type": read.types,
         "after": read.page.after,
+        "limit": str(read.page.limit),
     }
-    if read.page.limit is not None:
-        parameters["limit"] = str(read.page.limit)
     return {name: value for name, value in parameters.items() if value}

@@ -241,8 +241,11 @@ class ReadProtocol(HttpToolsProtocol):
             self._refuse(408, f"no complete request arrived within {REQUEST_S_MAX} s")
 
     def _answer_from_cache(self, data: bytes) -> bool:
-        if self._response_cache is None or self._gate is None or self._is_answering():
+        if self._response_cache is None or self._is_answering():
             return False
+        assert self._gate is not None
+        assert self._latest is not None
+        assert self._recent is not None
         if self.flow.write_paused or self.transport.is_closing():
             return False
         raw = self._response_cache.by_head(data)
@@ -252,8 +255,6 @@ class ReadProtocol(HttpToolsProtocol):
         self._begun = self._completed = max(1, self._begun)
         if not raw.needs_latest:
             self._write(raw, raw.cached.reached)
-        elif self._latest is None or self._recent is None:
-            return False
         elif (latest := raw.cached.confirmed_by(self._recent)) is not None:
             self._write(raw, _position(raw, latest))
         elif not raw.cached.may_wait:
@@ -428,10 +429,13 @@ class ReadServer(uvicorn.Server):
         finally:
             timer.cancel()
 
+    @property
+    def _connections(self) -> list[ReadProtocol]:
+        return cast(list[ReadProtocol], list(self.server_state.connections))
+
     def _give_up(self) -> None:
-        for connection in list(self.server_state.connections):
-            if isinstance(connection, ReadProtocol):
-                connection.give_up()
+        for connection in self._connections:
+            connection.give_up()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -446,13 +450,11 @@ class ReadServer(uvicorn.Server):
         """Ticks once a second, as often as there is something to do, and not ten times."""
         counter = 0
         while not await self.on_tick(counter):
-            counter += _TICKS_A_SECOND
+            counter += SWEEP_S * _TICKS_A_SECOND
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._ends.wait(), 1)
+                await asyncio.wait_for(self._ends.wait(), SWEEP_S)
 
     async def on_tick(self, counter: int) -> bool:
-        if counter % (SWEEP_S * _TICKS_A_SECOND) == 0:
-            for connection in list(self.server_state.connections):
-                if isinstance(connection, ReadProtocol):
-                    connection.sweep()
+        for connection in self._connections:
+            connection.sweep()
         return await super().on_tick(counter)

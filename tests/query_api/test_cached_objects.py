@@ -2,8 +2,9 @@
 
 import pytest
 
+from hive.names import partition_name
 from query_api.cached_objects import CachedObjects, TableObjects
-from tests.query_api.shards import ORDERS, MemoryShard, load_table
+from tests.query_api.shards import ORDERS, MemoryShard, load_table, partition_image
 
 
 def test_a_table_is_read_alone_and_once() -> None:
@@ -28,3 +29,10 @@ def test_what_was_not_judged_is_refused() -> None:
     ):
         with pytest.raises(AssertionError, match="was not judged"):
             read()
+
+
+def test_names_of_partitions_whose_values_hold_what_separates_keys() -> None:
+    values = [("a",), ("b\0c",)]
+    reader = MemoryShard(*load_table(1, *(partition_image(*each) for each in values))).reader()
+    names = CachedObjects(lambda _: reader).partition_names(ORDERS, ("ds",), ())
+    assert names == [partition_name(("ds",), each) for each in values]

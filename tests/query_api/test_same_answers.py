@@ -142,7 +142,9 @@ def reads_of_table(table: TableName, keys: tuple[str, ...], names: list[Any]) ->
         if len(keys) > 1:
             reads.append(ListPartitions(table, Wanted(prefix=("", values[1]))))
         if values[0].isdecimal():
-            reads.append(ListPartitionNames(table, Wanted(filter=f"{keys[0]} = {values[0]}")))
+            for operator in ("=", ">="):
+                wanted = Wanted(filter=f"{keys[0]} {operator} {values[0]}")
+                reads.append(ListPartitionNames(table, wanted))
         elif values[0].isalnum():
             reads.append(ListPartitionNames(table, Wanted(filter=f"{keys[0]} = '{values[0]}'")))
     return reads

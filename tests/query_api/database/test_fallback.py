@@ -6,13 +6,17 @@ from contextlib import asynccontextmanager, contextmanager
 from threading import Event
 
 import pytest
+import sqlalchemy as sa
+from structlog.testing import capture_logs
 
 from hive.errors import NoSuchObjectError, RemoteDatabaseError, UnansweredError
 from hive.names import DatabaseName, TableName, table_name
 from hive.reader.snapshot import DatabaseSnapshot
 from metatide.stack.machine import free_port
-from query_api.database import Fallback, Primary
+from query_api.database import DatabaseObjects, Fallback, Primary
+from query_api.database import fallback as module
 from query_api.database.breaker import FAILURES_MAX, PAUSE_S_MAX, PAUSE_S_MIN, Breaker
+from query_api.database.metrics import Result
 from query_api.database.reads import CurrentEvent, GetWriteIds, ListCatalogs
 from query_api.objects import Objects
 from query_api.reads import GetTable, ListTables
@@ -128,6 +132,58 @@ async def test_a_question_that_the_database_refuses_ends_an_outage(small_world: 
             await database.answer(RemoteTable(table_name(None, "sales", "never")))
         assert not database._is_down
         assert not database._breaker._failures
+
+
+class Nonsense(CurrentEvent, frozen=True):
+    def answer(self, objects: Objects) -> int:
+        assert isinstance(objects, DatabaseObjects)
+        return len(objects.snapshot.rows(sa.text("SELECT nothing FROM nowhere")))
+
+
+async def test_a_read_that_the_database_refuses_is_no_outage(small_world: World) -> None:
+    async with fallback(small_world.url) as database:
+        with capture_logs() as logs, pytest.raises(UnansweredError, match="refused a read"):
+            await database.answer(Nonsense())
+        assert [line["event"] for line in logs] == ["a read of the database failed"]
+        assert count(database, Result.REFUSED) == 1
+        assert not database._is_down
+        assert (await database.answer(CurrentEvent())).value == small_world.current
+
+
+def count(database: Fallback, result: Result) -> float | None:
+    labels = {"result": result}
+    return database.metrics.registry.get_sample_value("metatide_database_reads_total", labels)
+
+
+async def test_callers_beyond_those_who_may_wait_are_refused_and_so_is_who_waits_too_long(
+    small_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "WAITING_MAX", 1)
+    monkeypatch.setattr(module, "READ_TIMEOUT_S", 0.05)
+    primary, may_begin = Primary(small_world.url, connections=1), Event()
+
+    @contextmanager
+    def slow_to_begin() -> Iterator[DatabaseSnapshot]:
+        assert may_begin.wait(30)
+        with primary.snapshot() as snapshot:
+            yield snapshot
+
+    database = Fallback(slow_to_begin, 1)
+    try:
+        waits = asyncio.create_task(database.answer(CurrentEvent()))
+        await asyncio.sleep(0)
+        with pytest.raises(UnansweredError, match="too many requests wait"):
+            await database.answer(CurrentEvent())
+        with pytest.raises(UnansweredError, match="takes too long"):
+            await waits
+        assert (count(database, Result.BUSY), count(database, Result.LATE)) == (1, 1)
+        may_begin.set()
+        monkeypatch.setattr(module, "READ_TIMEOUT_S", 30)
+        assert (await database.answer(CurrentEvent())).value == small_world.current
+    finally:
+        may_begin.set()
+        database.close()
+        await primary.close()
 
 
 async def test_what_only_the_database_knows(small_world: World) -> None:

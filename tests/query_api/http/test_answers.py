@@ -17,6 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hive.errors import InputError
+from hive.thrift.binary import encode
+from hive.thrift.structs import FUNCTION
 from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings
 from query_api.http.access import OPEN, FileTokens, Role
@@ -29,10 +31,11 @@ from query_api.reads import Read, Slice
 from query_api.requirement import PARAMETERS, Consistency, Defaults
 from query_api.resolver import resolver
 from state.records import Pause, SetLists
-from state.records.actions import CreateTable
+from state.records.actions import CreateTable, PutFunction
+from state.records.objects import FunctionImage
 from tests.query_api.http.read_client import EmptyDatabase, Nowhere, ask, get, grounds
 from tests.query_api.http.warm_shards import ANY, DAYS, TABLE, warm
-from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards, change, table_image
+from tests.query_api.shards import ORDERS, SALES, MemoryShard, MemoryShards, change, table_image
 
 JSON = {"content-type": "application/json"}
 
@@ -175,6 +178,14 @@ def test_all_names_come_in_lines() -> None:
     assert response.headers["content-type"] == "application/x-ndjson"
 
 
+@pytest.mark.parametrize("what", ["partition-names", "partitions"])
+def test_lines_have_a_limit_if_one_is_given(what: str) -> None:
+    path = f"{TABLE}/{what}?{ANY}&after=ds={DAYS[0]}&limit=3"
+    [response] = get(warm(), path, headers={"Accept": "application/x-ndjson"})
+    assert len(response.content.splitlines()) == 3
+    assert DAYS[1].encode() in response.content.splitlines()[0]
+
+
 @given(st.lists(st.text(alphabet='a",\\\n', max_size=6), max_size=5))
 def test_names_in_lines_may_hold_what_separates_them(names: list[str]) -> None:
     many = [name for name in names for _ in range(60)]
@@ -305,6 +316,18 @@ def test_functions_are_told_under_any_only() -> None:
     assert grounds(other) == ("database", "silent_log")
 
 
+def test_a_function_is_found_by_its_name() -> None:
+    path = "/v1/databases/sales/functions/"
+    shards = warm()
+    shard = shards.shard(0)
+    assert shard is not None
+    shard.fold([change(5, PutFunction(SALES, FunctionImage("g", encode(FUNCTION, {}))))])
+    there, absent = get(shards, f"{path}G?{ANY}", f"{path}h?{ANY}")
+    assert grounds(there) == grounds(absent) == ("cache", "fresh")
+    assert (there.status_code, absent.status_code) == (200, 404)
+    assert absent.json()["detail"] == "there is no function h in hive.sales"
+
+
 def test_a_deployment_sets_defaults() -> None:
     defaults = Defaults(tables=(("sales.*", Consistency.ANY),))
     [response] = get(warm(), TABLE, settings=Settings(defaults))
@@ -413,6 +436,19 @@ def test_too_many_requests_at_a_time_are_sent_away() -> None:
     [response] = get(warm(), f"{TABLE}?{ANY}", settings=Settings(in_flight_max=0))
     assert response.status_code == 503
     assert response.headers["retry-after"] == "1"
+
+
+def test_a_request_has_a_limited_time() -> None:
+    class Silent(Nowhere):
+        async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    [response] = get(
+        MemoryShards(None), TABLE, database=Silent(), settings=Settings(timeout_s=0.01)
+    )
+    assert (response.status_code, response.headers["retry-after"]) == (503, "1")
+    assert response.json()["detail"] == "no answer within 0.01 s"
 
 
 def test_answers_are_counted() -> None:

@@ -1,11 +1,11 @@
 """A request for a shard of another worker goes there once, and then to the database."""
 
-import asyncio
 import gzip
 
 import httpx
 import pytest
 from msgspec.structs import replace
+from structlog.testing import capture_logs
 
 from metatide.stack.machine import free_port
 from query_api.http import Settings
@@ -19,6 +19,7 @@ from query_api.reads import GetTables
 from query_api.requirement import Consistency, Defaults, parse_requirement
 from state.records.routing import table_shard
 from tests.metatide.client.serving import serving
+from tests.query_api.http.faulty_owner import HALF, faulty_owner, whole
 from tests.query_api.http.read_client import EmptyDatabase, ask, grounds
 from tests.query_api.http.two_workers import DBS, TABLES, elsewhere, two
 from tests.query_api.http.warm_shards import ANY, DAYS, TABLE, warm
@@ -74,23 +75,38 @@ def test_what_was_forwarded_is_not_forwarded_again() -> None:
     assert "not_owned" in response.json()["detail"]
 
 
+PACKED = whole(200, gzip.compress(b" " * 50_000_000))
+
+
 @pytest.mark.anyio
-async def test_an_owner_that_sends_what_grows_is_not_heard() -> None:
-    packed = gzip.compress(b" " * 50_000_000)
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ")
-        writer.write(b"%d\r\n\r\n" % len(packed) + packed)
-        writer.close()
-
+@pytest.mark.parametrize(
+    ("answer", "warning"),
+    [
+        (PACKED.replace(b" X", b" X\r\ncontent-encoding: gzip"), "compresses without being asked"),
+        (HALF, "does not answer"),
+    ],
+    ids=["what grows", "half of it"],
+)
+async def test_an_owner_that_sends_nonsense_is_not_heard(answer: bytes, warning: str) -> None:
     forwarder = Forwarder(None, Partners())
-    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
+    async with faulty_owner(answer) as url:
         try:
-            assert await forwarder.ask(f"http://127.0.0.1:{port}", "/") is None
+            with capture_logs() as logs:
+                assert await forwarder.ask(url, "/") is None
         finally:
             await forwarder.close()
+    [line] = logs
+    assert (warning in line["event"], line["url"]) == (True, url)
+
+
+def test_an_answer_that_its_owner_cuts_off_is_seen_to_be_cut() -> None:
+    async def asking(client: httpx.AsyncClient) -> None:
+        async with faulty_owner(HALF) as url:
+            shards.urls[0] = url
+            with pytest.raises(ConnectionAbortedError):
+                await client.get(f"{TABLE}?{ANY}")
+
+    ask(shards := MemoryShards(None), asking)
 
 
 def test_what_several_workers_hold_is_put_together() -> None:
@@ -178,7 +194,10 @@ def test_what_is_stated_to_owners_requires_as_much(
 
 def test_a_part_that_nobody_has_leaves_all_of_it_to_the_database() -> None:
     first, _ = two()
-    first.urls[1] = f"http://127.0.0.1:{free_port()}"
+    nobody = f"http://127.0.0.1:{free_port()}"
+    first.urls[1] = nobody
+    none = MemoryShards(None, None)
+    none.urls = {0: nobody, 1: nobody}
     database = EmptyDatabase(LatestLog(0, 30, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
@@ -187,5 +206,11 @@ def test_a_part_that_nobody_has_leaves_all_of_it_to_the_database() -> None:
 
         assert grounds(tables) == ("database", "not_owned")
 
+    async def asking_for_all(client: httpx.AsyncClient) -> None:
+        tables = await client.get(f"/v1/table-metadata?{ANY}")
+        assert grounds(tables) == ("database", "not_owned")
+
     ask(first, asking, database=database)
-    assert database.reads
+    assert len(database.reads) == 1
+    ask(none, asking_for_all, database=database)
+    assert len(database.reads) == 2

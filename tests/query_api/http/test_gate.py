@@ -11,6 +11,7 @@ import pytest
 import structlog
 from starlette.applications import Starlette
 
+from query_api.http import admin
 from query_api.http.access import OPEN, FileTokens, Tokens
 from query_api.http.admin import ORDERS as OPERATIONS
 from query_api.http.admin import PATH, Administration
@@ -118,6 +119,7 @@ def test_what_shards_have_heard_of_is_shown() -> None:
         ("pause", {"above": -1}),
         ("lists", {"whitelist": ["nodot"]}),
         ("lists", {"blacklist": [7]}),
+        ("lists", {"blacklist": ["a.b"] * (admin.PATTERNS_MAX + 1)}),
         ("drop", []),
         ("skip", {"shard": 1}),
         ("skip", {"shard": 1 << 20, "offset": 0}),
@@ -220,3 +222,16 @@ def test_tokens_are_read_again_when_their_file_changes(
 def test_an_order_that_kafka_does_not_take_fails() -> None:
     answer = send(Connectors(away=True), "pause")
     assert (answer.status_code, answer.json()["detail"]) == (500, "the topic is away")
+
+
+def test_an_order_that_kafka_takes_too_long_for_may_still_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Slow(Connectors):
+        async def order(self, signal: AnySignal) -> None:
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(admin, "SENT_S_MAX", 0.01)
+    answer = send(Slow(), "pause")
+    assert answer.status_code == 500
+    assert "may still be carried out" in answer.json()["detail"]

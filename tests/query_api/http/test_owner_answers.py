@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from query_api.http import Settings
+from query_api.http.owner_answers import moment_of_partner
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
 from query_api.partners import Partners, SecretFile
@@ -217,3 +218,8 @@ def test_other_answers_are_not_cached(
         assert grounds(again) == ("database", "not_owned")
 
     ask_beside_owner(workers_secret if has_secret else None, asking, database)
+
+
+@pytest.mark.parametrize("text", ["", "*", "AAA", "\xe9", "AAAA"])
+def test_a_moment_that_can_not_be_read_is_none(text: str) -> None:
+    assert moment_of_partner(text, 0) is None

@@ -234,6 +234,29 @@ def test_many_heads_share_a_body() -> None:
     assert held_bytes(cache) <= cache._bytes < 150 * KIB
 
 
+@pytest.mark.parametrize(
+    ("head", "version", "others", "is_kept"),
+    [
+        (b"GET /", "1.1", 0, True),
+        (b"GET /", "1.1", response_cache.HEADS_MAX - 1, True),
+        (b"GET /", "1.1", response_cache.HEADS_MAX, False),
+        (b"GET /" + b"x" * response_cache.HEAD_BYTES_MAX, "1.1", 0, False),
+        (b"GET /", "1.0", 0, False),
+    ],
+)
+def test_few_short_heads_are_kept(head: bytes, version: str, others: int, is_kept: bool) -> None:
+    key = "/", b"", b""
+    cache = ResponseCache(Views(shards := MemoryShards(MemoryShard())), lambda _: False)
+    position = [(b"metatide-position", b"0:4")]
+    answer = CachedResponse.of(key, moment(Views(shards)), (), 0, b"x", position, lambda: None)
+    cache.put(key, answer)
+    for each in (*(b"%d" % number for number in range(others)), head):
+        scope = {"state": {"head": each}, "http_version": version, "headers": []}
+        response = cache.response(key, answer, None, None)
+        cache.put_head(key, answer, scope, response, Gate().admission)
+    assert (cache.by_head(head) is not None) == is_kept
+
+
 def test_what_grows_out_of_the_room_is_dropped_with_its_heads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -5,11 +5,15 @@ from typing import Any
 import httpx
 import pytest
 
+from hive.errors import ClosedStoreError
 from metatide.stack.machine import free_port
+from query_api.facts import Facts
 from query_api.http import Settings
 from query_api.http.access import Role, Tokens
+from query_api.http.page import cached_tables
 from state.records import Pause, SetLists
 from tests.metatide.client.serving import serving
+from tests.query_api.http.faulty_owner import faulty_owner, whole
 from tests.query_api.http.read_client import ask
 from tests.query_api.http.warm_shards import warm
 from tests.query_api.shards import MemoryShard, MemoryShards, load_table
@@ -78,6 +82,32 @@ def test_owners_are_asked_and_one_that_does_not_answer_is_a_reason() -> None:
     shards.urls[0] = f"http://127.0.0.1:{free_port()}"
     [table] = ask_held(shards, "sales.orders").json()["tables"]
     assert (table["warm"], table["reason"]) == (False, "not_owned")
+
+
+@pytest.mark.parametrize(
+    "answer", [whole(500, b""), whole(200, b"{"), whole(200, b'{"tables": []}')]
+)
+def test_an_owner_that_tells_of_other_tables_is_not_heard(answer: bytes) -> None:
+    shards, tables = MemoryShards(None), []
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        async with faulty_owner(answer) as url:
+            shards.urls[0] = url
+            response = await client.post(PATH, json={"tables": ["sales.orders"]})
+            tables.extend(response.json()["tables"])
+
+    ask(shards, asking)
+    detail = "its owner doesn't answer"
+    assert tables == [one("hive.sales.orders", reason="not_owned", detail=detail)]
+
+
+def test_a_store_that_can_not_be_read_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> Facts:
+        raise ClosedStoreError("the store is closed")
+
+    monkeypatch.setattr(cached_tables, "read_facts", fail)
+    answer = ask_held(warm(), "sales.orders")
+    assert answer.json()["tables"] == [one("hive.sales.orders", reason="store_error")]
 
 
 def test_what_makes_no_sense_is_refused() -> None:

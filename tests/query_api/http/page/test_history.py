@@ -8,6 +8,7 @@ import pytest
 from query_api.http.page import history
 from query_api.http.page.history import KEPT, PATH, Counted, History, Moment, Recorder, together
 from tests.metatide.client.serving import serving
+from tests.query_api.http.faulty_owner import faulty_owner, whole
 from tests.query_api.http.read_client import ask
 from tests.query_api.http.two_workers import elsewhere
 from tests.query_api.http.warm_shards import ANY, TABLE, warm
@@ -59,3 +60,15 @@ def test_the_history_of_all_workers_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 
     with serving(warm()) as url:
         ask(elsewhere(url), asking)
+
+
+@pytest.mark.parametrize("answer", [whole(500, b""), whole(200, b"{")])
+def test_a_worker_without_a_history_is_left_out(answer: bytes) -> None:
+    shards = elsewhere("")
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        async with faulty_owner(answer) as url:
+            shards.urls[0] = url
+            assert (await client.get(PATH)).json()["moments"] == []
+
+    ask(shards, asking)

@@ -15,11 +15,13 @@ from query_api.http.page import overview, table_counts
 from query_api.http.page.overview import PATH
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
+from query_api.partners import Partners
 from query_api.positions import Position
 from query_api.reads import Read
 from state.records import Pause
 from state.records.actions import CreateNames, CreateTable, DropTable, PutName, RenameTable, Side
 from tests.metatide.client.serving import serving
+from tests.query_api.http.faulty_owner import faulty_owner, whole
 from tests.query_api.http.read_client import EmptyDatabase, Nowhere, ask, get
 from tests.query_api.http.warm_shards import ANY, TABLE, warm
 from tests.query_api.shards import (
@@ -46,12 +48,13 @@ def names(*tables: str) -> list[PutName]:
 
 def test_tables_are_counted_by_why_they_are_cold() -> None:
     renamed = table_name(None, "sales", "renamed")
-    other = table_name(None, "sales", "other")
+    other, dropped = (table_name(None, "sales", name) for name in ("other", "dropped"))
     shard = MemoryShard(
         change(1, CreateNames(SALES)),
         change(2, CreateTable(table_image()), *names("orders", "gone", "renamed", "unknown")),
         change(3, CreateTable(table_image(other))),
-        change(4, DropTable(other)),
+        *load_table(3, table=table_image(dropped), ends=False),
+        change(4, DropTable(other), DropTable(dropped)),
         change(5, RenameTable(table_name(None, "sales", "gone"), table_image(renamed), Side.NEW)),
         *load_table(5, table=table_image(table_name(None, "sales", "open")), ends=False),
     )
@@ -124,6 +127,33 @@ def test_an_answer_of_no_worker_or_of_several_is_not_read(
         [response] = get(shards, PATH)
     faults = {worker["url"]: worker["fault"] for worker in response.json()["workers"]}
     assert faults[url] == "its answer can't be read"
+
+
+@pytest.mark.parametrize(
+    ("answer", "needs_secret", "fault"),
+    [
+        (whole(500, b""), False, "answers 500"),
+        (whole(200, b"{"), False, "its answer can't be read"),
+        (None, False, "doesn't answer"),
+        (None, True, "isn't asked, for want of the workers' secret"),
+    ],
+)
+def test_what_is_wrong_with_a_worker_is_told(
+    monkeypatch: pytest.MonkeyPatch, answer: bytes | None, fault: str, *, needs_secret: bool
+) -> None:
+    monkeypatch.setattr(overview, "PATIENCE_S", 0.1 if answer is None else 60)
+    shards, workers = MemoryShards(MemoryShard(), None), {}
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        async with faulty_owner(answer) as url:
+            shards.urls[1] = url
+            answered = (await client.get(PATH)).json()["workers"]
+            workers.update({worker["url"]: worker["fault"] for worker in answered})
+            assert workers[url] == fault
+
+    settings = Settings(partners=Partners(needs_secret=needs_secret))
+    ask(shards, asking, settings=settings)
+    assert workers[""] is None
 
 
 @pytest.mark.parametrize("path", [PATH, "/v1/events"])
