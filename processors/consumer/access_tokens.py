@@ -6,12 +6,14 @@ librdkafka and Kafka's Java client fetch such tokens by themselves; aiokafka has
 import asyncio
 import ssl
 from time import monotonic, time
-from typing import Any, Final
+from typing import Final
 
 import aiohttp
+import msgspec
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.errors import KafkaConnectionError
 
+from hive.errors import UNDECODABLE
 from hive.urls import masked
 from state.topic.aws import signed_tokens
 from state.topic.settings import Security
@@ -19,6 +21,17 @@ from state.topic.settings import Security
 TIMEOUT_S: Final = 10.0
 USED_SHARE_MAX: Final = 0.8
 """A token is used for this share of its life. Later, the broker may find it expired."""
+
+
+class _Reply(msgspec.Struct, frozen=True):
+    """What an issuer answers, as far as it matters."""
+
+    access_token: str
+    expires_in: float = 0.0
+
+
+# Some issuers write the time as text.
+_decode: Final = msgspec.json.Decoder(_Reply, strict=False).decode
 
 
 class AccessTokens(AbstractTokenProvider):  # type: ignore[misc]
@@ -47,22 +60,22 @@ class AccessTokens(AbstractTokenProvider):  # type: ignore[misc]
             began_s = monotonic()
             try:
                 reply = await self._fetch()
-                token, life_s = str(reply["access_token"]), float(reply.get("expires_in", 0))
             except aiohttp.ClientResponseError as error:
                 # The error's own text has the request's headers, and so the secret.
                 why = f"it answers {error.status} {error.message}"
                 raise KafkaConnectionError(f"{masked(self._url)} issues no token: {why}") from None
-            except (aiohttp.ClientError, TimeoutError, ValueError, KeyError) as error:
+            except (aiohttp.ClientError, TimeoutError, *UNDECODABLE) as error:
                 why = str(error) or type(error).__name__
                 raise KafkaConnectionError(f"{masked(self._url)} issues no token: {why}") from error
-            self._token, self._until_s = token, began_s + USED_SHARE_MAX * life_s
+            self._token = reply.access_token
+            self._until_s = began_s + USED_SHARE_MAX * reply.expires_in
         return self._token
 
     def extensions(self) -> dict[str, str]:
         """What the brokers are told beside the token."""
         return self._extensions
 
-    async def _fetch(self) -> dict[str, Any]:
+    async def _fetch(self) -> "_Reply":
         async with (
             asyncio.timeout(TIMEOUT_S),
             aiohttp.ClientSession(trust_env=False, raise_for_status=True) as session,
@@ -74,8 +87,7 @@ class AccessTokens(AbstractTokenProvider):  # type: ignore[misc]
                 allow_redirects=False,
             ) as response,
         ):
-            reply: dict[str, Any] = await response.json(content_type=None)
-            return reply
+            return _decode(await response.read())
 
 
 class SignedTokens(AbstractTokenProvider):  # type: ignore[misc]
