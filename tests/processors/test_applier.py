@@ -1,7 +1,12 @@
 """What the writer of a store makes of offsets that the topic lacks."""
 
+from collections.abc import Callable
+
+import pytest
+
 from hive.names import table_name
 from processors.applier import Applier
+from processors.fold import Fold
 from state import digest
 from state.records import (
     AnyRecord,
@@ -74,3 +79,35 @@ def test_lost_records_are_committed_though_none_follows() -> None:
     assert not is_warm(store)
     assert store.position.offset == len(LOADED) + 1
     assert digest.exact(applied(first=9, store=store).snapshot()) == digest.exact(store.snapshot())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Applier.skip,
+        lambda applier: applier.skip_to(9),
+        lambda applier: applier.add(applier.next_offset, b"{}"),
+    ],
+)
+def test_a_change_that_fails_leaves_nothing_for_the_next_commit(
+    change: Callable[[Applier], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = applied(*LOADED)
+    applier, before = Applier(store), store.position
+
+    def fail(fold: Fold, *_: object, **__: object) -> None:
+        fold._work.txn.put(b"T", b"half of it")
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as failing:
+        for name in ("skip", "lose", "apply"):
+            failing.setattr(Fold, name, fail)
+        failing.setattr("processors.applier.decode", lambda _: NEXT)
+        applier.skip_to(applier.next_offset)
+        with pytest.raises(ZeroDivisionError):
+            change(applier)
+    assert applier.commit() == []
+    assert (store.position, store.snapshot().get(b"T")) == (before, None)
+    applier.add(before.offset, encode(NEXT))
+    applier.commit()
+    assert is_warm(store)

@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+from processors import freed_memory
+
 HOLES = """
 import psutil
 from processors.freed_memory import give_back_freed_memory
@@ -62,3 +66,10 @@ def test_threads_share_few_heaps() -> None:
 
 def _bytes_given_back(script: str) -> int:
     return int(subprocess.check_output([sys.executable, "-c", script], text=True))
+
+
+def test_other_libraries_of_c_keep_what_they_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(freed_memory, "_TRIM", None)
+    monkeypatch.setattr(freed_memory, "_OPTION", None)
+    freed_memory.give_back_freed_memory()
+    freed_memory.limit_freed_memory()

@@ -11,7 +11,9 @@ from aiokafka.errors import KafkaError
 from faust import App
 from faust.types import TP
 from mode.threads import QueueServiceThread
+from structlog.testing import capture_logs
 
+from processors.consumer import group as module
 from processors.consumer.group import Group, Membership
 from state.topic import Topic
 
@@ -88,3 +90,49 @@ async def test_a_consumer_that_stops_can_not_be_moved(
     thread.may_stop.set()
     await stopping
     assert not await group.follow(0, 5)
+
+
+async def test_a_consumer_that_does_not_start_or_crashes_is_followed_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group, unsettled = group_without_brokers(tmp_path), list[bool]()
+    monkeypatch.setattr(group, "_unsettled", lambda: unsettled.append(group._app is None))
+    monkeypatch.setattr(module.BackOff, "wait", lambda *_: asyncio.sleep(0))
+
+    class Apps:
+        """Of the first three applications, none starts, runs or stops as it should."""
+
+        crash_reason = "a crash"
+        transport = SimpleNamespace(close_unused_loop=lambda: None)
+        made = 0
+
+        async def start(self) -> None:
+            self.made += 1
+            if self.made == 1:
+                raise KafkaError("no brokers")
+            if self.made > 3:
+                await asyncio.Event().wait()
+
+        async def wait_until_stopped(self) -> None:
+            assert group._app is not None
+
+        async def stop(self) -> None:
+            if self.made == 2:
+                raise ZeroDivisionError
+
+    apps = Apps()
+    monkeypatch.setattr(group, "_make_app", lambda: apps)
+    with capture_logs() as logs:
+        running = asyncio.create_task(group.run())
+        async with asyncio.timeout(30):
+            while apps.made < 4:
+                await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.wait([running])
+    assert [(line["event"], line["why"]) for line in logs] == [
+        ("the live consumer didn't start; starting another", "KafkaError: no brokers"),
+        ("the live consumer crashed; starting another", "a crash"),
+        ("the live consumer failed to stop", "ZeroDivisionError()"),
+        ("the live consumer crashed; starting another", "a crash"),
+    ]
+    assert unsettled == [True] * 4

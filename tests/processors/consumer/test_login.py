@@ -50,3 +50,13 @@ def test_nothing_is_left_open_to_a_broker_that_does_not_let_go(tmp_path: Path) -
         assert login_fault(f"{LOOPBACK}:{port}", security, TIMEOUT_S) is not None
         # A socket that is left warns here.
         gc.collect()
+
+
+def test_a_broker_that_is_reached_is_no_fault(kafka_broker: str) -> None:
+    assert login_fault(kafka_broker, {}, 10) is None
+
+
+def test_brokers_that_say_nothing_are_waited_for_so_long() -> None:
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        servers = ",".join([f"{LOOPBACK}:{listener.getsockname()[1]}"] * 9)
+        assert login_fault(servers, {}, 0.05) == "no answer within 0.1 s"

@@ -9,6 +9,7 @@ import pytest
 from hive.errors import TopicError, TrimmedTopicError, UnreadableRecordError
 from processors.lost_records import record_mark
 from processors.replay.replay import Progress, rebuild, replay
+from processors.replay.skips import Skips
 from state import digest
 from state.records import AnyRecord, Change, encode
 from state.shard_reader import ShardReader
@@ -182,3 +183,22 @@ def test_a_topic_that_is_missing_is_named(kafka_broker: str) -> None:
 
 def test_a_topic_made_anew_is_another(kafka_broker: str) -> None:
     assert new_topic(kafka_broker, 1).id != new_topic(kafka_broker, 1).id
+
+
+def test_a_stop_ends_the_search_for_an_order(kafka_broker: str, tmp_path: Path) -> None:
+    topic, stop = new_topic(kafka_broker, 1), Event()
+    writer = TopicWriter(topic)
+    writer.write(0, [encode(Change(0, 0, 1)), b"garbage"])
+    writer.flush()
+
+    class Stopped(Skips):
+        def search(self, *_: object) -> bool:
+            stop.set()
+            return False
+
+    identity = shard_identity(topic, 0)
+    with (
+        Store(tmp_path / "0", identity, families=SHARD_FAMILIES, budget=BUDGET) as store,
+        TopicReader(topic) as reader,
+    ):
+        assert replay(store, reader, stop=stop, skips=Stopped()).offset == 1

@@ -15,7 +15,17 @@ from metatide.report_page import page
 from processors.spark import history_rows
 from processors.spark.history_rows import Fact, _tell
 from processors.spark.report import QUESTIONS, ReportResult
-from state.records import AnyRecord, Change, LoadBegin, LoadEnd, Scope, ScopeKind, encode
+from state.records import (
+    AnyRecord,
+    Change,
+    LoadBegin,
+    LoadEnd,
+    ResetTable,
+    Scope,
+    ScopeKind,
+    Skip,
+    encode,
+)
 from state.records.actions import AbortTxn, AllocateWriteIds, CommitTxn, CreateTable, DropTable
 from state.records.objects import TableImage
 from state.topic import Topic
@@ -86,6 +96,36 @@ def test_a_table_is_cold_from_its_begin_to_its_end(monkeypatch: pytest.MonkeyPat
         ("t", "ahead", 3_000, 5_000),
         ("t", "loading", 6_000, 6_000),
     ]
+
+
+def test_a_table_that_is_reset_is_cold_and_so_is_all_behind_a_gap() -> None:
+    table = TableName("hive", "d", "t")
+    image = TableImage(table, 1, 0, managed=False, partitioned=False, data=b"")
+    created = Change(0, 0, 1, (CreateTable(image),))
+    reset = facts_in([created, ResetTable(0, 1, table, load=False)])
+    assert [(fact.table, fact.begin_ms) for fact in reset if fact.kind == "cold"] == [("t", 1_000)]
+    broken = facts_in([created, Change(0, 7, 8)])
+    assert [(fact.table, fact.begin_ms) for fact in broken if fact.kind == "cold"] == [("t", 1_000)]
+
+
+def test_records_that_the_topic_has_lost_are_passed_over() -> None:
+    table = TableName("hive", "d", "t")
+    image = TableImage(table, 1, 0, managed=False, partitioned=False, data=b"")
+    changes = [Change(0, event, event + 1, (CreateTable(image),)) for event in (0, 7)]
+    rows = [Row(0, at, at, encode(each)) for at, each in zip((0, 5), changes, strict=True)]
+    facts = list(_tell(Topic("nowhere", "t", 1, id="id"), 32 << 20, rows))
+    assert [fact.event for fact in facts] == [1, 8]
+    assert list(_tell(Topic("nowhere", "t", 1, id="id"), 32 << 20, [])) == []
+
+
+def test_a_record_that_an_order_skips_tells_nothing(kafka_broker: str) -> None:
+    topic = new_topic(kafka_broker, 1)
+    values = [encode(Change(0, 0, 1)), b"garbage", encode(Change(0, 1, 2)), encode(Skip(0, 1, 1))]
+    writer = TopicWriter(topic)
+    writer.write(0, values)
+    writer.flush()
+    rows = [Row(0, at, at, value) for at, value in enumerate(values)]
+    assert list(_tell(topic, 32 << 20, rows)) == []
 
 
 class TestReport:

@@ -3,6 +3,7 @@
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
+from aiokafka.record.util import calc_crc32c
 from aiokafka.structs import TopicPartition
 
 from processors.consumer.fetched_records import FetchedRecords
@@ -57,3 +58,11 @@ def test_a_batch_that_is_too_large_is_one_empty_record() -> None:
     large = batch(1, bytes(BATCH_BYTES_MAX + 1), codec=LZ4)
     data = batch(0, b"a") + large + batch(2, b"b")
     assert read(data) == [(0, b"a"), (1, b""), (2, b"b"), (3, b"next")]
+
+
+def test_the_end_of_a_transaction_is_no_record() -> None:
+    control = bytearray(batch(1, b"x"))
+    control[21:23] = (0x20).to_bytes(2)
+    control[17:21] = calc_crc32c(bytes(control[21:])).to_bytes(4)
+    data = batch(0, b"a") + bytes(control) + batch(2, b"b")
+    assert read(data) == [(0, b"a"), (2, b"b"), (3, b"next")]

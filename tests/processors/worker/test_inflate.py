@@ -123,6 +123,14 @@ def test_what_holds_no_records_is_corrupt(begin: bytes) -> None:
         inflate(gzip.compress(begin * (BATCH_BYTES_MAX + 1), 1))
 
 
+@pytest.mark.parametrize("contents", [b"a" * 100_000, bytes(2 * BATCH_BYTES_MAX)])
+def test_of_what_is_cut_off_the_begin_is_inflated(contents: bytes) -> None:
+    whole = batch(b"a", contents)[61:]
+    begin = inflate(whole[:-20])
+    assert begin
+    assert inflate(whole).startswith(begin)
+
+
 def test_many_records_beyond_the_limit_are_corrupt() -> None:
     small = bytes(BATCH_BYTES_MAX // EMPTIED_MAX)
     data = batch(*[small] * (2 * EMPTIED_MAX + 2))

@@ -151,7 +151,7 @@ async def test_a_read_that_the_database_refuses_is_no_outage(small_world: World)
 
 
 def count(database: Fallback, result: Result) -> float | None:
-    labels = {"result": result}
+    labels = {"result": result.value}
     return database.metrics.registry.get_sample_value("metatide_database_reads_total", labels)
 
 
