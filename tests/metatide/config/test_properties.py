@@ -55,6 +55,23 @@ def test_each_library_gets_them_in_its_own_words() -> None:
     }
 
 
+def test_logins_with_tokens_are_told_in_the_words_of_java() -> None:
+    aws = "software.amazon.msk.auth.iam"
+    assert java_words({"sasl.mechanism": "AWS_MSK_IAM"}) == {
+        "sasl.mechanism": "AWS_MSK_IAM",
+        "sasl.jaas.config": f"{aws}.IAMLoginModule required;",
+        "sasl.client.callback.handler.class": f"{aws}.IAMClientCallbackHandler",
+    }
+    words = "sasl.oauthbearer."
+    own = {"client.id": "w", "client.secret": "s", "scope": "kafka", "token.endpoint.url": "https"}
+    login = {words + name: value for name, value in own.items()}
+    login |= {"sasl.mechanism": "OAUTHBEARER", "https.ca.location": "/ca.pem"}
+    assert java_words(login)["sasl.jaas.config"].partition(" required ")[2] == (
+        'clientId="w" clientSecret="s" scope="kafka" '
+        'ssl.truststore.type="PEM" ssl.truststore.location="/ca.pem";'
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

@@ -2,12 +2,17 @@
 
 import asyncio
 import uuid
-from typing import cast
+from collections.abc import Callable
+from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
+from structlog.testing import capture_logs
 
-from hive.errors import ColdShardError
+from hive.errors import ColdShardError, TopicError
 from processors.fold import Fold, Signal
+from processors.worker import signals
 from processors.worker.metrics import Metrics
 from processors.worker.signals import (
     AGAIN_FIRST_S,
@@ -29,7 +34,7 @@ from state.records import (
     ScopeKind,
 )
 from state.records.actions import CreateTable, Undecodable
-from state.records.signals import LoadRequest
+from state.records.signals import LoadRequest, PauseOrder
 from state.store import MemoryStore, StoreSnapshot
 from state.topic import Topic
 from tests.processors.worker.created_table import CREATED, IMAGE, SCOPE, TABLE
@@ -319,3 +324,87 @@ def test_a_store_that_cannot_be_read_concerns_its_shard_alone(kafka_broker: str)
     views[0] = sound.snapshot()
     now_s[0] += AGAIN_FIRST_S
     assert sent() == 3, "of both"
+
+
+async def test_its_task_sends_at_once_and_at_ticks(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signals, "MAKE_AGAIN_S", 0)
+    made = iter([False, True])
+    monkeypatch.setattr(asking._signals, "_make_topic", lambda: next(made))
+    running = asyncio.create_task(asking._signals.run())
+    async with asyncio.timeout(30):
+        for sent, event in ((1, 7), (2, 9)):
+            asking.fold(Change(0, event, event + 1))
+            while asking._count < sent:
+                await asyncio.sleep(0.01)
+    running.cancel()
+    await asyncio.wait([running])
+
+
+def test_a_topic_that_can_not_be_made_now_is_made_later(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Topic) -> None:
+        raise KafkaException(KafkaError(KafkaError.REQUEST_TIMED_OUT))
+
+    assert asking._signals._make_topic()
+    unmade = Asking(Topic(asking._signals._topic.servers, f"not-{uuid.uuid4().hex}", 1))
+    with monkeypatch.context() as failing:
+        failing.setattr(signals, "create_signals", fail)
+        assert not unmade._signals._make_topic()
+    assert unmade._signals._make_topic()
+
+
+def test_a_request_that_a_broker_does_not_take_is_told_in_the_log() -> None:
+    with capture_logs() as logs:
+        signals._log_undelivered(None, None)
+        signals._log_undelivered(KafkaError(KafkaError._MSG_TIMED_OUT), None)
+    assert [line["event"] for line in logs] == ["a request for a load wasn't sent"]
+
+
+def test_few_requests_wait(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signals, "WAITING_MAX", 2)
+    for number in range(3):
+        asking.miss(number)
+    assert asking.waiting == 2
+
+
+@pytest.mark.parametrize(
+    ("failure", "why"),
+    [
+        (BufferError(), "too many messages wait"),
+        (KafkaException(KafkaError(KafkaError._FATAL)), "can't take the order"),
+    ],
+)
+async def test_an_order_that_can_not_be_sent_fails(
+    asking: Asking, failure: Exception, why: str
+) -> None:
+    with pytest.raises(TopicError, match=why):
+        await ordering(asking, Mock(side_effect=failure))
+
+
+async def test_an_order_waits_for_its_acknowledgement(asking: Asking) -> None:
+    deliveries: list[Callable[[object, object], None]] = []
+
+    def produce(*_: object, on_delivery: Callable[[object, object], None]) -> None:
+        deliveries.append(on_delivery)
+
+    taken, refused, given_up = (asyncio.create_task(ordering(asking, produce)) for _ in "123")
+    await asyncio.sleep(0)
+    given_up.cancel()
+    await asyncio.wait([given_up])
+    failures: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, failure: failures.append(failure))
+    for deliver, error in zip(deliveries, (None, "timed out", "timed out"), strict=True):
+        deliver(error, None)
+    await taken
+    assert not failures
+    with pytest.raises(TopicError, match="didn't take it: timed out"):
+        await refused
+
+
+async def ordering(asking: Asking, produce: Callable[..., None]) -> None:
+    """Gives an order to a producer that sends like this."""
+    asking._signals._producer = Mock(produce=produce)
+    await asking._signals.order(PauseOrder(0, 1, paused=True))
