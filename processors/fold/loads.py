@@ -171,11 +171,9 @@ def _target(work: WorkingSet, scope: Scope) -> Target:
             db = name.database
             prefixes = tuple(keys.of_database(kind, db) for kind in keys.OF_NAMES)
             return Target(work.names_of(db), prefixes)
-        case ScopeKind.DATABASES:
-            prefix = keys.of_catalog(keys.DATABASE, name.catalog)
-            return Target(work.databases_of(name.catalog), (prefix,))
-        case ScopeKind.OBJECTS:
-            raise AssertionError("objects are reread, they have no loads")
+    assert scope.kind is ScopeKind.DATABASES, "objects are reread, they have no loads"
+    prefix = keys.of_catalog(keys.DATABASE, name.catalog)
+    return Target(work.databases_of(name.catalog), (prefix,))
 
 
 def _open_target(work: WorkingSet, record: LoadRows | LoadEnd) -> Target | None:

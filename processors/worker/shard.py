@@ -378,13 +378,13 @@ class Shard:
             self._parts.signals.ask(self.number, self.position.epoch, signals)
 
     def _advanced(self) -> None:
-        if self._store is not None:
-            position = self._store.position
-            if position.epoch > self._epoch:
-                log.info("an epoch begins", shard=self.number, epoch=position.epoch)
-            self._epoch = position.epoch
-            self.end = max(self.end, position.offset)
-            self._waiters.wake(position)
+        assert self._store is not None
+        position = self._store.position
+        if position.epoch > self._epoch:
+            log.info("an epoch begins", shard=self.number, epoch=position.epoch)
+        self._epoch = position.epoch
+        self.end = max(self.end, position.offset)
+        self._waiters.wake(position)
 
 
 def _release(error: BaseException) -> None:

@@ -69,8 +69,7 @@ class ShardImages:
 
     def _restore_newest(self) -> Manifest | None:
         """Makes a store of the newest good image, beside the shard's."""
-        if self._parts.images is None:
-            return None
+        assert self._parts.images is not None
         return self._parts.images.restore_newest(
             shard_identity(self._parts.topic, self._shard),
             self._parts.directory.new(self._shard),

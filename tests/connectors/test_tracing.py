@@ -14,19 +14,24 @@ from tests.support.spans import Spans, said, trace_ids, tree
 def test_row_publication_and_fold_of_an_event_are_linked_by_its_id(
     new_metastore_database: Callable[[], str], kafka_broker: str
 ) -> None:
-    connector, worker = Spans(), Spans()
+    connector, worker, other = Spans(), Spans(), Spans(0.0)
     log = Log(make_engine(new_metastore_database()))
     log.write(1, 2)
     topic = new_topic(kafka_broker, shards=1)
     with connecting(SqlSource(log.engine), topic, tracing=connector.tracing) as running:
         running.until_position(2)
         published = connector.take()
-    applier = TracedApplier(MemoryStore(), worker.tracing, topic.name, 0)
+    appliers = [
+        TracedApplier(MemoryStore(), each.tracing, topic.name, 0) for each in (worker, other)
+    ]
     for message in read_all(topic):
-        applier.add(message.offset, encode(message.record))
+        for applier in appliers:
+            applier.add(message.offset, encode(message.record))
     assert not worker.take(), "nobody can read it yet"
-    applier.commit()
+    for applier in appliers:
+        applier.commit()
     folded = worker.take()
+    assert not other.take(), "it traces nothing"
     for event_id in (1, 2):
         of_event = [
             span

@@ -12,18 +12,19 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import psutil
 import pytest
 from click.testing import CliRunner
+from structlog.testing import capture_logs
 
 from hive.errors import MachineError, StorageError, TaskError
 from metatide.cli import root
 from metatide.cli.digest import _digests
 from processors.replay.replay import rebuild, replay
 from processors.spark import executor_store, follow
-from processors.spark.build import Place
+from processors.spark.build import Place, _build
 from processors.spark.follow import _fold
 from state.image import Images, repository
 from state.records import AnyRecord, Skip, encode
@@ -215,6 +216,71 @@ class TestLostRecords:
         fold(topic, tmp_path / "replayed", OTHERS)
         images.restore(images.of(shard_identity(topic, 0))[0], tmp_path / "restored")
         assert _digests(tmp_path / "restored") == _digests(tmp_path / "replayed")
+
+
+class TestAnExecutor:
+    """What it does with the records that Spark brings, in the process of the test."""
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+
+    def test_a_kept_store_that_is_lost_or_damaged_is_restored(
+        self, topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("processors.applier.RECORDS_MAX", 4)
+        place = Place(str(tmp_path / "images"), MEMORY)
+        rows = [Row(0, offset, encode(record)) for offset, record in enumerate(RECORDS[:18])]
+        write(topic, {0: RECORDS[:18]})
+        kept = executor_store._folder(topic) / "0"
+        assert [made.offset for made in _fold(topic, place, 3, rows[:6])] == [6]
+        shutil.rmtree(kept)
+        with capture_logs() as logs:
+            assert [made.offset for made in _fold(topic, place, 3, rows[6:12])] == [12]
+            assert not logs
+            (kept / "CURRENT").write_bytes(b"junk")
+            assert [made.offset for made in _fold(topic, place, 3, rows[12:])] == [18]
+        assert [line["event"] for line in logs] == ["a kept store can't be used"]
+        fold(topic, tmp_path / "folded", RECORDS[:18])
+        assert _digests(kept) == _digests(tmp_path / "folded")
+
+    def test_what_an_image_holds_already_makes_no_other(self, topic: Topic, tmp_path: Path) -> None:
+        place = Place(str(tmp_path / "images"), MEMORY)
+        rows = [Row(0, offset, encode(record)) for offset, record in enumerate(RECORDS[:5])]
+        write(topic, {0: RECORDS[:5]})
+        assert len(list(_fold(topic, place, 3, rows))) == 1
+        assert list(_fold(topic, place, 3, rows)) == list(_fold(topic, place, 3, [])) == []
+
+    def test_a_record_that_an_order_skips_is_passed_over(
+        self, topic: Topic, tmp_path: Path
+    ) -> None:
+        place = Place(str(tmp_path / "images"), MEMORY)
+        values = [encode(RECORDS[0]), b"garbage", encode(RECORDS[1]), encode(Skip(0, 1, 1))]
+        writer = TopicWriter(topic)
+        writer.write(0, values)
+        writer.flush()
+        rows = [Row(0, offset, value) for offset, value in enumerate(values)]
+        assert [made.offset for made in _fold(topic, place, 3, rows)] == [4]
+
+    def test_an_image_of_a_whole_topic_ends_where_it_is_told(
+        self, topic: Topic, tmp_path: Path
+    ) -> None:
+        write(topic, {0: RECORDS[:9]})
+        place = Place(str(tmp_path / "images"), MEMORY)
+        made = _build(topic, place, (0, 7))
+        images = Images(place.url, MemoryBudget(MEMORY))
+        images.restore(images.of(shard_identity(topic, 0))[0], tmp_path / "restored")
+        fold(topic, tmp_path / "folded", RECORDS[:7])
+        assert made.offset == 7
+        assert _digests(tmp_path / "restored") == _digests(tmp_path / "folded")
+
+
+def test_it_follows_in_batches_of_a_time(topic: Topic, tmp_path: Path) -> None:
+    session = MagicMock()
+    place = Place(str(tmp_path / "images"), MEMORY)
+    follow.Follower(session, topic, place, 3, print).follow(topic_bounds(topic), 0.5)
+    triggers = [each for each in session.mock_calls if each[0].endswith(".trigger")]
+    assert [each.kwargs for each in triggers] == [{"processingTime": "0.5 seconds"}]
 
 
 def test_an_image_is_reported_though_old_ones_are_not_pruned(

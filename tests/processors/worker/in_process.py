@@ -8,6 +8,7 @@ from typing import Any
 
 from processors.worker.worker import Worker, WorkerSettings
 from state.topic import Topic
+from state.tracing import Tracing
 
 PATIENCE_S = 60.0
 _CLOSING_S = 0.1
@@ -15,11 +16,14 @@ _CLOSING_S = 0.1
 
 
 @asynccontextmanager
-async def working(topic: Topic, path: Path, **settings: Any) -> AsyncIterator[Worker]:
+async def working(
+    topic: Topic, path: Path, tracing: Tracing | None = None, **settings: Any
+) -> AsyncIterator[Worker]:
     """Runs it until the end of the block."""
     usual: dict[str, Any] = {"group": topic.name, "session_timeout_s": 6}
     worker = Worker(
-        WorkerSettings(servers=topic.servers, topic=topic.name, path=path, **usual | settings)
+        WorkerSettings(servers=topic.servers, topic=topic.name, path=path, **usual | settings),
+        tracing,
     )
     task = asyncio.create_task(worker.run())
     try:

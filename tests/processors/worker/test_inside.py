@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from hive.errors import ColdShardError, MachineError, RecordFormatError, TopicError
+from hive.errors import ColdShardError, InputError, MachineError, RecordFormatError, TopicError
 from processors.live_record import LiveRecord
 from processors.replay.replay import replay
 from processors.worker.shard import UNFLUSHED_RECORDS_MAX, Shard
@@ -33,7 +33,7 @@ from state.records import (
 )
 from state.records.actions import PutPartitions, Undecodable
 from state.records.objects import PartitionImage
-from state.records.signals import LoadRequest, decode_signal
+from state.records.signals import LoadRequest, PauseOrder, decode_signal
 from state.shard_reader import ShardReader
 from state.store import Store, StorePosition, set_aside
 from state.topic import Topic, TopicClient
@@ -43,6 +43,7 @@ from tests.processors.worker.in_process import PATIENCE_S, until, working
 from tests.support.kafka import topics
 from tests.support.kafka.topics import new_topic
 from tests.support.silent_storage import URL, SilentStorage, SilentStorageError
+from tests.support.spans import Spans
 
 
 @pytest.fixture
@@ -76,6 +77,29 @@ async def test_waiting_for_the_topic_holds_up_no_end(
     task.cancel()
     await asyncio.wait([task])
     assert max(waits_s) < 5
+
+
+async def test_one_that_has_not_begun_says_what_is_missing(tmp_path: Path) -> None:
+    settings = {"servers": "nowhere:1", "topic": "t", "path": tmp_path, "group": "g"}
+    worker = Worker(WorkerSettings(**settings))  # type: ignore[arg-type]
+    worker.ask(0, SCOPE, 1)
+    assert worker.asks_waiting == 0
+    with pytest.raises(TopicError, match="the topic t isn't there yet"):
+        await worker.order(PauseOrder(0, 1, paused=True))
+    with pytest.raises(InputError, match=r"set images\.url"):
+        await worker.make_images()
+    worker = Worker(WorkerSettings(**settings, images_url=URL))  # type: ignore[arg-type]
+    with pytest.raises(MachineError, match="no such shard is live"):
+        await worker.make_images(0)
+    worker._measure()
+    assert worker.metrics.registry.get_sample_value("metatide_store_memory_bytes") == 0
+
+
+async def test_one_that_ends_takes_no_more_shards(topic: Topic, tmp_path: Path) -> None:
+    async with working(topic, tmp_path) as worker:
+        pass
+    worker._assign(frozenset((0, 1)))
+    assert set(worker.shards) <= {0}
 
 
 async def test_a_store_serves_nothing_before_it_has_the_orders_that_came_meanwhile(
@@ -378,3 +402,11 @@ async def test_storage_of_images_that_does_not_answer_ends_nothing(
         assert worker.ready
         with pytest.raises(MachineError, match="nothing answers"):
             await worker.make_images()
+
+
+async def test_one_that_traces_tells_what_its_shards_fold(topic: Topic, tmp_path: Path) -> None:
+    spans = Spans()
+    async with working(topic, tmp_path, tracing=spans.tracing) as worker:
+        write(topic, CREATED)
+        assert await worker.shards[0].complete_up_to(0, 1, 30)
+        await until(lambda: "fold" in [span.name for span in spans.take()])
