@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from connectors import carried_orders, topic_admin
 from connectors.carried_orders import StandingOrders, carry_orders
 from connectors.publish import tails
-from state.records import AnyRecord, Change, Pause, SetLists, decode
+from state.records import AnyRecord, Change, Pause, SetLists, decode, encode, type_of
 from state.records.numbers import NATURAL_MAX
 from state.shard_reader import ShardReader
 from state.store import MemoryStore
@@ -122,3 +122,12 @@ def test_they_hold_as_the_fold_says(made: list[Pause | SetLists]) -> None:
     assert isinstance(pause, Pause)
     assert isinstance(lists, SetLists)
     assert (pause.paused, lists.whitelist, lists.blacklist) == orders_of([*made])
+
+
+def test_what_can_not_be_read_is_no_order() -> None:
+    order = encode(Pause(0, 7, paused=True))
+    assert carried_orders._order_in(order) == Pause(0, 7, paused=True)
+    damaged = [bytes([*order[:at], order[at] ^ 1, *order[at + 1 :]]) for at in range(len(order))]
+    of_its_type = [value for value in damaged if type_of(value) == "Pause"]
+    assert of_its_type
+    assert None in [carried_orders._order_in(value) for value in of_its_type]

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, Metric
 
 from connectors import health
 from connectors.connector import Status
+from hive.errors import MachineError
 from tests.support import local_http
 
 LOOPBACK = "127.0.0.1"
@@ -101,3 +102,29 @@ def test_metrics_have_the_format_that_is_accepted() -> None:
         accepted = {"Accept": "application/openmetrics-text; version=1.0.0"}
         assert local_http.get(url, headers=accepted).text.endswith("# EOF\n")
         assert not local_http.get(url).text.endswith("# EOF\n")
+
+
+def test_a_port_that_is_taken_is_said_to_be() -> None:
+    with serving() as port:
+        again = health.serving(LOOPBACK, port, Status(), CollectorRegistry())
+        with pytest.raises(MachineError, match=f"can't listen on .*:{port}: "), again:
+            pass
+
+
+def test_a_fault_of_ours_is_told_and_a_client_that_hangs_up_is_not(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    class Broken:
+        def collect(self) -> list[Metric]:
+            raise ZeroDivisionError
+
+    registry = CollectorRegistry()
+    registry.register(Broken())
+    with health.serving(LOOPBACK, 0, Status(), registry) as (_, port):
+        with ExitStack() as stack:
+            connected(stack, port).sendall(b"GET /healthz HTTP/1.0\r\n")
+        with ExitStack() as stack:
+            asking = connected(stack, port)
+            asking.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            assert is_ended(asking)
+    assert capfd.readouterr().err.count("Exception occurred") == 1

@@ -225,3 +225,24 @@ def test_what_was_given_up_rests_longer_and_longer_whatever_event_it_is_asked_fo
     assert 10 < tries < 20
     due.forget_scope(scope(0))
     assert due.ask(scope(0), 0)
+
+
+def test_what_is_planned_while_it_is_loaded_is_loaded_again_later() -> None:
+    due = queue(1)
+    running = due.take(0)
+    due.plan([Planned(scope(0), 1)])
+    assert due.take(0) == []
+    due.done(running, 7)
+    assert due.take(0) == [scope(0)]
+
+
+def test_one_that_is_to_be_loaded_alone_ends_a_batch() -> None:
+    due = queue(1, 1)
+    assert due.refused(due.take(0)) is None
+    due.plan([Planned(scope(2), 1)])
+    assert [due.take(0) for _ in range(3)] == [[scope(0)], [scope(1)], [scope(2)]]
+    due = queue(1, 1)
+    refused = due.take(0)
+    due.plan([Planned(scope(2), 1)])
+    assert due.refused(refused) is None
+    assert [due.take(0) for _ in range(3)] == [[scope(2)], [scope(0)], [scope(1)]]

@@ -1,7 +1,9 @@
-"""The objects that workers asked for, until a connector reads them."""
+"""The objects that workers asked for, until a connector reads them, and the records they take."""
 
-from connectors.loads.rereads import OBJECTS_MAX, TABLES_MAX, Wanted
+from connectors.loads.chunks import CHUNK_BYTES_MAX
+from connectors.loads.rereads import OBJECTS_MAX, TABLES_MAX, Wanted, _chunks
 from hive.names import table_name
+from state.records.objects import PartitionImage
 
 TABLE = table_name(None, "db", "t")
 
@@ -28,3 +30,12 @@ def test_there_is_room_for_so_many_tables() -> None:
     wanted.add(TABLE, [()])
     assert wanted.take(TABLE) == []
     assert wanted.take(TABLE._replace(table="t0")) == [()]
+
+
+def test_rows_that_are_too_large_for_one_record_come_in_several() -> None:
+    sizes = {("a",): CHUNK_BYTES_MAX // 2, ("b",): CHUNK_BYTES_MAX // 2, ("c",): 1, ("e",): 1}
+    rows = {values: PartitionImage(values, 0, 1, bytes(size)) for values, size in sizes.items()}
+    values = [(value,) for value in "abcde"]
+    chunks = list(_chunks(values, rows))
+    assert [value for chunk in chunks for value in chunk] == values
+    assert [len(chunk) for chunk in chunks] == [1, 4]

@@ -5,6 +5,7 @@ import pytest
 from connectors.publish.renames import Renames
 from connectors.publish.translate import Addressed, misnamed, translate
 from hive.events import event_types
+from hive.events.row import NotificationRow
 from hive.names import table_name
 from state.records.actions import MISNAMED_EVENTS_MAX
 from tests.connectors.publish.events import ID, alter, drop, drop_constraint, rename
@@ -62,3 +63,21 @@ def test_a_name_that_was_given_back_is_the_tables_own() -> None:
 def test_a_rename_is_forgotten_when_no_writer_can_have_read_before_it() -> None:
     late = alter(2 + MISNAMED_EVENTS_MAX, OLD)
     assert after(rename(1, OLD, NEW), late) == translate(late)
+
+
+def test_a_name_that_two_renames_left_counts_until_both_are_old() -> None:
+    renames = Renames()
+    first, second = rename(1, OLD, NEW), rename(2, OLD, THIRD, ID + 1)
+    for event in (first, second):
+        renames.address(event)
+    late = drop_constraint(2 + MISNAMED_EVENTS_MAX, OLD)
+    assert renames.address(late) == [*translate(late), *misnamed(THIRD, hanging=True)]
+    later = drop_constraint(3 + MISNAMED_EVENTS_MAX, OLD)
+    assert renames.address(later) == translate(later)
+
+
+def test_rows_that_can_not_be_read_are_no_renames() -> None:
+    unread = NotificationRow(1, 0, "ALTER_TABLE", None, "db", "old", "{half", "json-0.2")
+    renames = Renames([unread])
+    late = alter(2, OLD)
+    assert renames.address(late) == translate(late)

@@ -3,6 +3,7 @@
 import secrets
 import uuid
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -10,13 +11,23 @@ import sqlalchemy as sa
 from connectors import topic_admin
 from connectors.loads import replica
 from connectors.loads.plan import Planned, everything
-from connectors.loads.spark import tasks
-from connectors.loads.spark.task_messages import Counts, LoadPart, Reach, WholeLoads, share_out
+from connectors.loads.spark import task_messages, tasks
+from connectors.loads.spark.task_messages import (
+    Counts,
+    FinishedLoad,
+    LoadPart,
+    Reach,
+    WholeLoads,
+    share_out,
+)
+from hive.names import table_name
 from hive.reader.snapshot import open_snapshot
+from hive.schema import Version
 from hive.table_lists import TableLists
 from metatide.demo.options import Size
 from metatide.stack.database import make_engine
-from state.records import LoadEnd, Scope, ScopeKind
+from metatide.stack.machine import free_port
+from state.records import LoadEnd, LoadRows, Scope, ScopeKind
 from state.topic import Topic
 from state.topic.settings import RECORD_BYTES_MAX
 from tests.connectors.connector_runs import read
@@ -101,3 +112,61 @@ def test_any_number_of_large_tables_is_planned(new_database: Callable[[], str]) 
     assert [part.scope for part in work if isinstance(part, LoadPart)] == [large]
     assert sum(len(part.loads) for part in work if isinstance(part, WholeLoads)) == len(others)
     store.engine.dispose()
+
+
+@pytest.mark.parametrize("is_exported", [True, False])
+def test_a_table_that_is_loaded_in_parts_ends_once_all_are_written(
+    kafka_broker: str,
+    new_database: Callable[[], str],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_exported: bool,
+) -> None:
+    monkeypatch.setattr(task_messages, "BATCH_PARTITIONS_MAX", 4)
+    url = new_database()
+    store = filled_store(url, Size(tables=1, partitions=10, storage_descriptors=1))
+    events = Topic(kafka_broker, f"tasks-{uuid.uuid4().hex[:8]}", 1)
+    topic_admin.create(events)
+    scopes, partitions = list[int](), list[int]()
+    counts = Counts(scopes.append, partitions.append, lambda _: None)
+    with open_snapshot(store.engine, store.schema) as snapshot:
+        [large] = [each for each in everything(snapshot, LISTS) if each.partitions > 4]
+        loads = {large.scope: "load"}
+        parts = list(share_out(snapshot, [large], loads))
+        exported = snapshot.export() if is_exported else None
+        reach = Reach(make_engine, url, store.schema, events, 0, counts, exported)
+        list(tasks.begin(reach, loads.items()))
+        results = [tasks.load(reach, part) for part in parts]
+    assert [result.fault for result in results] == [None] * 3
+    assert tasks.find_ended(events, 0, 0) == set()
+    position = snapshot.position
+    chunks = tuple(result.chunks for result in results)
+    list(tasks.end(reach, [FinishedLoad(large.scope, "load", position, position, chunks)]))
+    assert tasks.find_ended(events, 0, 0) == {large.scope}
+    assert (scopes, sum(partitions)) == ([1], 10)
+    rows = [message.record for message in read(events) if isinstance(message.record, LoadRows)]
+    assert sum(len(record.rows.tables) for record in rows) == 1
+    assert sum(len(record.rows.partitions) for record in rows) == large.partitions == 10
+    store.engine.dispose()
+
+
+PART = LoadPart(Scope(ScopeKind.TABLE, table_name(None, "d", "t")), "load", 7, 3, 9, 0, 1, 5, 6)
+
+
+def test_a_task_that_runs_again_or_can_not_read_says_which_load_is_void(
+    kafka_broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"postgresql://nobody@127.0.0.1:{free_port()}/none"
+    topic = Topic(kafka_broker, "tasks", 1)
+    reach = Reach(make_engine, url, Version.V4_1, topic, 0, Counts(*[lambda _: None] * 3))
+    what = "load of table hive.d.t, PART_ID 3 to 9, after event 5: "
+    for work, begin in ((PART, what), (WholeLoads(((PART.scope, "load"),), 1), "load of table")):
+        fault = tasks.load(reach, work).fault
+        assert fault is not None
+        assert fault.startswith(begin)
+        assert "can't be read" in fault
+    again = SimpleNamespace(attemptNumber=lambda: 1)
+    monkeypatch.setattr(tasks.TaskContext, "get", lambda: again)
+    assert tasks.load(reach, PART).fault == (
+        f"{what}a task failed, or its executor was lost: see Spark's log"
+    )
