@@ -235,9 +235,8 @@ class WriteIdTracker(WriteIdView):
 
     def _forget_aborted(self) -> None:
         """Forgets whole pages of aborted ids, lowest first, as long as enough remain."""
-        if self._head.aborted_count <= ABORTED_MAX:
-            return
-        for key, page in self._pages.scan(ABORTED):
+        while self._head.aborted_count > ABORTED_MAX:
+            key, page = next(iter(self._pages.scan(ABORTED)))
             remaining = self._head.aborted_count - len(parse_bit_set(page))
             if remaining < ABORTED_MAX:
                 return

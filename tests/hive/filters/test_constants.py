@@ -5,6 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hive.errors import FilterError
+from hive.filters import values
 from hive.filters.constants import MAX_STRING, read_constant, read_constants
 from hive.filters.cursor import Cursor
 from hive.filters.expressions import Constant
@@ -73,3 +74,17 @@ def test_a_plain_list_is_taken_at_once(text: str, constants: list[Constant]) -> 
 def test_a_word_for_a_time_needs_a_string(word: str) -> None:
     with pytest.raises(FilterError, match=f"expected a string after {word.upper()}, but found 5"):
         read_constant(Cursor(f"{word} 5"))
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2024-02-29", "2024-02-29"),
+        ("2024/02/28", None),
+        ("2023-02-29", None),
+        ("2024-2-028", None),
+        ("0000-01-01", None),
+    ],
+)
+def test_a_constant_is_a_day_of_the_calendar_or_none(text: str, day: str | None) -> None:
+    assert values.day(text) == day

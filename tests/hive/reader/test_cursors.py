@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import psycopg
 import pytest
 import sqlalchemy as sa
+from psycopg.rows import tuple_row
 
-from hive.reader.cursors import FETCHED_ROWS
+from hive.reader.cursors import FETCHED_ROWS, LongAnswer
 from hive.reader.engines import pooled_engine
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from hive.schema import Version, create, metadata
@@ -89,3 +91,14 @@ def test_an_error_among_the_rows_is_raised(way: tuple[RoundTrips, sa.Engine]) ->
     with open_snapshot(engine, VERSION) as snapshot:
         names = sa.select(metadata(VERSION).tables["DBS"].c.NAME)
         assert list(snapshot.stream(names)) == []
+
+
+def test_a_long_answer_is_fetched_as_the_interface_of_drivers_says(new_database: Any) -> None:
+    url = sa.make_url(new_database()).render_as_string(hide_password=False)
+    with psycopg.connect(url) as connection:
+        cursor = LongAnswer(connection, row_factory=tuple_row)
+        cursor.close()
+        with LongAnswer(connection, row_factory=tuple_row) as answer:
+            answer.execute("SELECT generate_series(1, 5)")
+            assert (answer.fetchone(), answer.fetchmany(2)) == ((1,), [(2,), (3,)])
+            assert (answer.fetchall(), answer.fetchone()) == ([(4,), (5,)], None)

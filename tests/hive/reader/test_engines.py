@@ -5,13 +5,14 @@ connections are used.
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
 from hive.errors import InputError
-from hive.reader import engines
+from hive.reader import engines, sessions
 from hive.reader import login as logins
 from hive.reader.engines import open_engine, pooled_engine
 from tests.hive.reader.private_servers import (
@@ -110,3 +111,12 @@ def test_mysql_connections_of_a_pool_are_not_used_for_good(
     assert answers(engine)
     assert made == []
     engine.dispose()
+
+
+@pytest.mark.parametrize(("version", "commands"), [(100_023, []), (110_000, ["SET jit = off"])])
+def test_a_release_that_compiles_nothing_is_told_nothing(version: int, commands: list[str]) -> None:
+    connection = Mock()
+    connection.info.parameter_status.return_value = "UTF8"
+    connection.info.server_version = version
+    sessions._prepare_postgresql(connection, None)
+    assert [call.args[0] for call in connection.execute.call_args_list] == commands

@@ -4,13 +4,20 @@ long."""
 import os
 import socket
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from hive.reader.engines import open_engine, pooled_engine
-from hive.reader.lost_hosts import GONE_MS, PROBED_AFTER_S, PROBED_EVERY_S, PROBES
+from hive.reader.lost_hosts import (
+    GONE_MS,
+    PROBED_AFTER_S,
+    PROBED_EVERY_S,
+    PROBES,
+    notice_lost_host,
+)
 
 
 @pytest.fixture(
@@ -55,3 +62,10 @@ def test_what_a_url_sets_itself_counts(new_database: Callable[[], str]) -> None:
     engine.dispose()
     assert (own["TCP_KEEPIDLE"], own["TCP_USER_TIMEOUT"]) == (77, 5000)
     assert own["TCP_KEEPINTVL"] == PROBED_EVERY_S
+
+
+def test_a_socket_of_this_machine_has_no_host_to_lose() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX)
+    with ours, theirs:
+        notice_lost_host(SimpleNamespace(_sock=ours), None)
+        assert not ours.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)

@@ -9,6 +9,7 @@ from hive.thrift.binary import decode, encode
 from hive.thrift.canonical import ACID_PARTITION
 from hive.thrift.splice import acid_partition, has_values, without_buckets, without_columns
 from hive.thrift.structs import PARTITION, TABLE
+from hive.thrift.types import ListOf, Struct
 from tests.hive.thrift.objects import values
 
 
@@ -44,3 +45,11 @@ def test_a_table_without_buckets(mapping: dict[str, Any]) -> None:
 @given(*[st.lists(st.sampled_from(["", "a", "ab", "ü"]), max_size=3)] * 2)
 def test_a_partition_has_its_values_and_no_others(stored: list[str], wanted: list[str]) -> None:
     assert has_values(encode(PARTITION, {"values": stored}), wanted) is (stored == wanted)
+
+
+@given(values(TABLE))
+def test_a_table_within_a_struct_may_be_bytes_already(mapping: dict[str, Any]) -> None:
+    answer = Struct("answer", (1, "table", TABLE), (2, "tables", ListOf(TABLE)))
+    data = encode(TABLE, mapping)
+    as_bytes = encode(answer, {"table": data, "tables": [data, data]})
+    assert as_bytes == encode(answer, {"table": mapping, "tables": [mapping, mapping]})
