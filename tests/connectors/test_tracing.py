@@ -1,8 +1,10 @@
 """The trace of an event, which a connector begins and a shard ends."""
 
 from collections.abc import Callable
+from time import monotonic
 
 from connectors.log.sql_source import SqlSource
+from hive.events.row import NotificationRow
 from metatide.stack.database import make_engine
 from processors.worker.traced_applier import TracedApplier
 from state.records import encode
@@ -52,5 +54,9 @@ def test_all_processes_trace_the_same_events() -> None:
     sampled = [worker.is_sampled("events", 0, event_id) for event_id in range(1_000)]
     assert sampled == [connector.is_sampled("events", 0, event_id) for event_id in range(1_000)]
     assert 150 < sum(sampled) < 350
-    nothing = Spans(0.0).tracing
+    unsent = Spans(0.0)
+    nothing = unsent.tracing
+    row = NotificationRow(1, 1, "INSERT", None, "d", "t", "{}", "json-0.2")
+    assert nothing.published("events", 0, [row], monotonic()) is None
+    assert not unsent.take()
     assert not any(nothing.is_sampled("events", 0, event_id) for event_id in range(1_000))

@@ -1,13 +1,15 @@
 """Rows become the canonical bytes of the objects that they hold."""
 
 from decimal import Decimal
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hive.names import table_name
+from hive.reader.rows import storage
 from hive.reader.rows.constraints import stored_constraints
 from hive.reader.rows.databases import stored_database
 from hive.reader.rows.details import DetailKind, DetailRow, Details
@@ -15,7 +17,7 @@ from hive.reader.rows.flags import flag
 from hive.reader.rows.grants import GrantKind, stored_grant, stored_member
 from hive.reader.rows.partitions import stored_partition
 from hive.reader.rows.statistics import stored_statistics
-from hive.reader.rows.storage import Storages
+from hive.reader.rows.storage import StorageRow, Storages
 from hive.reader.rows.tables import stored_table
 from hive.thrift.binary import decode, encode
 from hive.thrift.constraints import FOREIGN_KEY, UNIQUE_CONSTRAINT
@@ -351,3 +353,11 @@ def test_rights_of_unknown_kinds_of_principals_are_left_to_the_metastore(kind: s
     assert stored_member(member) is not None
     assert stored_member((*member[:2], kind, *member[3:])) is None
     assert (stored_member((*member[:6], kind)) is None) == (kind is not None)
+
+
+def test_an_object_may_lack_a_serde_and_a_list_of_skewed_values_its_values() -> None:
+    row = StorageRow(*[None] * len(StorageRow._fields))  # type: ignore[arg-type]
+    rows = [(1, 7, 0, "a", 3, "x"), (1, 7, None, None, 4, "y")]
+    details = cast("Details", SimpleNamespace(of=lambda *_: rows))
+    assert storage._serde(row, details) is None
+    assert storage._lists(details, DetailKind.SKEWED_VALUE, 7) == {3: (["a"], "x"), 4: ([], "y")}

@@ -6,12 +6,13 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 
 import pytest
 from rocksdict import Rdict
 
 from hive.errors import ClosedStoreError, ColdShardError, LockedStoreError, MachineError
-from state.store import StorePosition, set_aside
+from state.store import Store, StorePosition, set_aside
 from state.store.faults import Faults
 from state.store.metadata import IDENTITY_KEY
 from tests.state.store.conftest import Opener
@@ -240,3 +241,49 @@ def test_mistakes_of_ours_dont_make_a_shard_cold(tmp_path: Path, opener: Opener)
         with pytest.raises(IndexError):
             store.snapshot().get(b"")
         store.snapshot()
+
+
+class ClosesFirst:
+    """The lock of a store that another thread closes before it is taken so many times."""
+
+    def __init__(self, store: Store, turns: int) -> None:
+        self._store, self._turns, self._lock = store, turns, Lock()
+
+    def __enter__(self) -> None:
+        self._turns -= 1
+        if not self._turns:
+            self._store._families.close()
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+def test_a_store_that_is_closed_meanwhile_says_so(
+    tmp_path: Path, opener: Opener, turns: int
+) -> None:
+    store = opener(tmp_path / "shard")
+    store._lock = ClosesFirst(store, turns)  # type: ignore[assignment]
+    with pytest.raises(ClosedStoreError, match="is closed"):
+        store.checkpoint(tmp_path / "copy")
+    with pytest.raises(ClosedStoreError, match="is closed"):
+        store.flush()
+
+
+def test_a_copy_to_nowhere_says_so_and_the_store_goes_on(tmp_path: Path, opener: Opener) -> None:
+    with opener(tmp_path / "shard") as store:
+        with pytest.raises(MachineError, match="can't be copied to"):
+            store.checkpoint(tmp_path / "no" / "such" / "folder")
+        store.commit(store.transaction(), StorePosition(0, 1, 1))
+
+
+def test_a_store_whose_identity_can_not_be_read_is_let_go(
+    tmp_path: Path, opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opener(tmp_path / "shard").close()
+    with monkeypatch.context() as failing:
+        failing.setattr("state.store.metadata.IDENTITY_KEY", object())
+        with pytest.raises(Exception, match="raw mode"):
+            opener(tmp_path / "shard")
+    opener(tmp_path / "shard").close()

@@ -3,8 +3,10 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from unittest.mock import Mock
 
 import pytest
+from confluent_kafka import KafkaError
 
 from hive.errors import TopicError
 from state.topic import Topic
@@ -120,3 +122,21 @@ def test_brokers_that_send_nothing_are_an_error(monkeypatch: pytest.MonkeyPatch)
         pytest.raises(TopicError, match=r"away can't be read: nothing came for 0\.2 s"),
     ):
         list(reader.read({0: 0}, {0: 1}))
+
+
+def test_a_partition_ends_where_a_record_from_beyond_comes_and_a_fault_is_an_error() -> None:
+    def message(offset: int, error: KafkaError | None = None) -> Mock:
+        return Mock(
+            partition=lambda: 0, offset=lambda: offset, error=lambda: error, value=lambda: b""
+        )
+
+    with PartitionsReader(Topic("127.0.0.1:1", "topic", 1, {}, "id")) as reader:
+        own = reader._consumer
+        reader._consumer = consumer = Mock()
+        # What is in between was deleted.
+        consumer.consume.side_effect = [[message(0), message(7)]]
+        assert [each.offset() for each in reader.read({0: 0}, {0: 5})] == [0]
+        consumer.consume.side_effect = [[message(0, KafkaError(KafkaError._AUTHENTICATION))]]
+        with pytest.raises(TopicError, match="partition 0 of topic can't be read"):
+            list(reader.read({0: 0}, {0: 5}))
+        reader._consumer = own

@@ -2,12 +2,14 @@
 
 from threading import Event
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from hive.errors import StoppedError, TopicError
 from state.topic import Topic, TopicReader
+from state.topic.client import Bounds
 from state.topic.settings import REQUEST_TIMEOUT_S
 from tests.support.kafka.topics import TopicWriter, delete_topic, new_topic
 
@@ -95,3 +97,34 @@ def test_once_it_is_stopped_it_does_not_wait_for_brokers() -> None:
         stop.clear()
         with pytest.raises(StoppedError):
             list(reader.read(0, 0, 1))
+
+
+def message(offset: int, error: KafkaError | None = None) -> Any:
+    return Mock(offset=lambda: offset, value=lambda: b"%d" % offset, error=lambda: error)
+
+
+def test_what_does_not_follow_is_left_out_or_a_gap() -> None:
+    with TopicReader(Topic("127.0.0.1:1", "topic", 1, {}, "id")) as reader:
+        away = KafkaError(KafkaError._ALL_BROKERS_DOWN)
+        for messages, offsets, fault in (
+            ([message(3), message(5), message(6)], [5, 6], None),
+            ([message(5), message(8)], [5], 8),
+            ([message(5), message(6, away), message(7)], [5], away),
+        ):
+            batch, why = reader._take(messages, 5)
+            assert ([record.offset for record in batch], why) == (offsets, fault)
+
+
+def test_a_fault_for_good_and_a_topic_that_has_lost_its_end_are_errors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with TopicReader(Topic("127.0.0.1:1", "topic", 1, {}, "id")) as reader:
+        fatal = KafkaError(KafkaError._FATAL, "fenced", fatal=True)
+        with pytest.raises(TopicError, match="fenced"):
+            reader._recover(0, 5, fatal, 0)
+        assert reader._recover(0, 5, KafkaError(KafkaError._ALL_BROKERS_DOWN), 0) == 5
+        monkeypatch.setattr(reader, "bounds", lambda _: Bounds(0, 4))
+        out_of_range = KafkaError(KafkaError._AUTO_OFFSET_RESET)
+        with pytest.raises(TopicError, match="it ends at 4, but offset 5 was read before"):
+            reader._recover(0, 5, out_of_range, 0)
+        assert reader._recover(0, 4, out_of_range, 0) == 4

@@ -7,7 +7,7 @@ import pytest
 
 from hive.errors import MachineError, TopicError
 from state.topic import Topic, TopicClient, same_topic
-from state.topic.same_topic import check_same, watch_topic
+from state.topic.same_topic import TopicWatch, check_same, watch_topic
 from state.topic.settings import REQUEST_TIMEOUT_S
 from tests.support.kafka.topics import delete_topic, new_topic
 
@@ -54,3 +54,17 @@ async def test_a_watch_waits_until_the_brokers_tell(
     with pytest.raises(MachineError, match="created anew"):
         async with asyncio.timeout(PATIENCE_S):
             await watch_topic(client, topic)
+
+
+def test_a_loop_looks_now_and_then(kafka_broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = new_topic(kafka_broker, 2)
+    watch = TopicWatch(topic)
+    delete_topic(kafka_broker, topic.name)
+    watch.look()
+    monkeypatch.setattr(same_topic, "SAME_TOPIC_S", 0)
+    watch.look()
+    new_topic(kafka_broker, 2, topic.name)
+    with pytest.raises(MachineError, match="created anew"):
+        watch.look()
+    monkeypatch.undo()
+    watch.look()
