@@ -64,4 +64,4 @@ def test_who_follows_gets_what_comes_later(kafka_broker: str) -> None:
     assert next(messages).offset() == 0
     write(topic, {0: [Change(0, 1, 2)]})
     assert next(messages).offset() == 1
-    messages.close()
+    del messages

@@ -34,7 +34,9 @@ def test_there_is_room_for_so_many_tables() -> None:
 
 def test_rows_that_are_too_large_for_one_record_come_in_several() -> None:
     sizes = {("a",): CHUNK_BYTES_MAX // 2, ("b",): CHUNK_BYTES_MAX // 2, ("c",): 1, ("e",): 1}
-    rows = {values: PartitionImage(values, 0, 1, bytes(size)) for values, size in sizes.items()}
+    rows: dict[tuple[str, ...], PartitionImage] = {
+        values: PartitionImage(values, 0, 1, bytes(size)) for values, size in sizes.items()
+    }
     values = [(value,) for value in "abcde"]
     chunks = list(_chunks(values, rows))
     assert [value for chunk in chunks for value in chunk] == values

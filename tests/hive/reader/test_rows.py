@@ -356,7 +356,7 @@ def test_rights_of_unknown_kinds_of_principals_are_left_to_the_metastore(kind: s
 
 
 def test_an_object_may_lack_a_serde_and_a_list_of_skewed_values_its_values() -> None:
-    row = StorageRow(*[None] * len(StorageRow._fields))  # type: ignore[arg-type]
+    row = StorageRow(*[None] * len(StorageRow._fields))
     rows = [(1, 7, 0, "a", 3, "x"), (1, 7, None, None, 4, "y")]
     details = cast("Details", SimpleNamespace(of=lambda *_: rows))
     assert storage._serde(row, details) is None

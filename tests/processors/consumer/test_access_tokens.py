@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from time import time
 from urllib.parse import parse_qs
 
 import pytest
@@ -66,7 +67,7 @@ async def test_an_answer_without_a_token_is_a_failed_connection(body: bytes, why
 async def test_a_signed_token_is_kept_and_a_failure_is_a_failed_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    signed = iter([("one", access_tokens.time() + 900)])
+    signed = iter([("one", time() + 900)])
     monkeypatch.setattr(access_tokens, "signed_tokens", lambda _: lambda _: next(signed))
     tokens = SignedTokens({"sasl.aws.region": "eu-central-1"})
     assert [await tokens.token(), await tokens.token()] == ["one", "one"]
@@ -75,6 +76,6 @@ async def test_a_signed_token_is_kept_and_a_failure_is_a_failed_connection(
     def fail(_: None) -> None:
         raise LookupError("no credentials")
 
-    tokens._sign = fail
+    monkeypatch.setattr(tokens, "_sign", fail)
     with pytest.raises(KafkaConnectionError, match="no login at AWS: no credentials"):
         await tokens.token()

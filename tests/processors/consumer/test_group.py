@@ -13,7 +13,7 @@ from faust.types import TP
 from mode.threads import QueueServiceThread
 from structlog.testing import capture_logs
 
-from processors.consumer import group as module
+from processors.back_off import BackOff
 from processors.consumer.group import Group, Membership
 from state.topic import Topic
 
@@ -97,7 +97,7 @@ async def test_a_consumer_that_does_not_start_or_crashes_is_followed_by_another(
 ) -> None:
     group, unsettled = group_without_brokers(tmp_path), list[bool]()
     monkeypatch.setattr(group, "_unsettled", lambda: unsettled.append(group._app is None))
-    monkeypatch.setattr(module.BackOff, "wait", lambda *_: asyncio.sleep(0))
+    monkeypatch.setattr(BackOff, "wait", lambda *_: asyncio.sleep(0))
 
     class Apps:
         """Of the first three applications, none starts, runs or stops as it should."""

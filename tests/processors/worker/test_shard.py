@@ -12,6 +12,7 @@ from processors.replay.bulk_replay import Bulk
 from processors.worker import shard as module
 from processors.worker.shard import Shard
 from state.records import Change, Skip, encode
+from state.store import Store
 from state.topic import Topic
 from tests.processors.worker.created_table import CREATED
 from tests.processors.worker.in_process import until, working
@@ -62,9 +63,8 @@ async def test_a_damaged_store_that_is_gone_is_not_set_aside(
     def open_store(*arguments: Any, **options: Any) -> Any:
         for failure in stores:
             raise failure
-        return store(*arguments, **options)
+        return Store(*arguments, **options)
 
-    store = module.Store
     monkeypatch.setattr(module, "Store", open_store)
     with capture_logs() as logs:
         async with working(topic, tmp_path):

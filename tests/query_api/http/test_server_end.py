@@ -72,6 +72,18 @@ def test_one_that_takes_too_long_is_refused_so_that_another_worker_is_asked(
     assert json.loads(body)["detail"].startswith("the server ends")
 
 
+def test_what_waits_behind_it_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "FINISH_S_MAX", 0.3)
+    app = SlowApp(20)
+    with ExitStack() as serves:
+        url = serves.enter_context(serving_app(app))
+        with connection(url) as opened:
+            opened.sendall(request("/whole") * 2)
+            assert app.begun.wait(30)
+            serves.close()
+            assert response(opened) == []
+
+
 def test_an_answer_that_is_not_whole_by_then_is_seen_to_be_cut(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -166,7 +166,7 @@ def test_a_task_that_runs_again_or_can_not_read_says_which_load_is_void(
         assert fault.startswith(begin)
         assert "can't be read" in fault
     again = SimpleNamespace(attemptNumber=lambda: 1)
-    monkeypatch.setattr(tasks.TaskContext, "get", lambda: again)
+    monkeypatch.setattr("pyspark.TaskContext.get", lambda: again)
     assert tasks.load(reach, PART).fault == (
         f"{what}a task failed, or its executor was lost: see Spark's log"
     )

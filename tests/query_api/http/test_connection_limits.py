@@ -1,0 +1,197 @@
+"""What a connection may hold, and how it ends: bytes in flight, trailers, chunks, pauses."""
+
+import json
+import threading
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from query_api import backend
+from query_api.http import server
+from query_api.in_flight import Budget
+from query_api.latest.latest_log import LatestLog
+from state.records.actions import PutPartitions
+from tests.metatide.client.serving import serving
+from tests.query_api.http.connection import NAMES, connection, request, response
+from tests.query_api.http.slow_database import Slow, wait_for
+from tests.query_api.http.warm_shards import ANY, TABLE, warm
+from tests.query_api.shards import ORDERS, MemoryShards, change, partition_image
+
+LARGE = request(f"{TABLE}/partitions?{ANY}&limit=400")
+POST = "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {type}\r\n{more}\r\n\r\n"
+JSON = "application/json"
+COUNT = 40
+"""With so many, more than the buffers of the system take wait to be taken."""
+
+
+def wide() -> MemoryShards:
+    """A table whose partitions make an answer of some 900 KB, which is cached."""
+    rows = tuple(partition_image(f"{day}-{'x' * 2000}") for day in range(400))
+    shards = warm()
+    shard = shards.shard(0)
+    assert shard is not None
+    shard.fold([change(5, PutPartitions(ORDERS, 0, rows, added=True))])
+    return shards
+
+
+@pytest.fixture
+def budget(monkeypatch: pytest.MonkeyPatch) -> Budget:
+    """That of the servers of a test."""
+    budget = Budget()
+    monkeypatch.setattr(backend, "Budget", lambda: budget)
+    return budget
+
+
+@pytest.fixture
+def protocols(monkeypatch: pytest.MonkeyPatch) -> list[server.ReadProtocol]:
+    """The connections that were made and lost since."""
+    lost: list[server.ReadProtocol] = []
+    lose = server.ReadProtocol.connection_lost
+
+    def noted(self: server.ReadProtocol, error: Exception | None) -> None:
+        lose(self, error)
+        lost.append(self)
+
+    monkeypatch.setattr(server.ReadProtocol, "connection_lost", noted)
+    return lost
+
+
+def test_who_takes_slowly_gets_all_and_what_is_taken_is_in_flight_no_more(
+    budget: Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server.ReadProtocol, "sweep", lambda _: None)
+    with serving(wide()) as url, connection(url) as opened:
+        for _ in range(3):
+            opened.sendall(LARGE)
+            [(_, _, first)] = response(opened)
+        for _ in range(COUNT):
+            opened.sendall(LARGE)
+        wait_for(lambda: budget.bytes > 0)
+        answers = response(opened, COUNT)
+        assert {body for _, _, body in answers} == {first}
+        wait_for(lambda: budget.bytes == 0)
+
+
+def test_too_many_bytes_in_flight_end_the_connection_that_has_most(budget: Budget) -> None:
+    budget.bytes_max = 100_000
+    head = POST.format(path=NAMES, type=JSON, more="Content-Length: 200000").encode()
+    with serving(wide()) as url:
+        with connection(url) as sender, connection(url) as other:
+            other.sendall(head + b" " * 10_000)
+            wait_for(lambda: budget.bytes >= 10_000)
+            sender.sendall(head + b" " * 150_000)
+            [(status, _, body)] = response(sender)
+            assert status == "HTTP/1.1 503 Service Unavailable"
+            assert json.loads(body)["detail"] == server.TOO_MANY_BYTES
+        with connection(url) as opened:
+            for _ in range(COUNT):
+                opened.sendall(LARGE)
+            answers = list[Any]()
+            with suppress(ConnectionError):
+                answers += response(opened, COUNT)
+            assert len(answers) < COUNT
+
+
+def test_who_has_gone_is_not_ended(protocols: list[server.ReadProtocol]) -> None:
+    with serving(warm()) as url:
+        with connection(url) as opened:
+            opened.sendall(request(NAMES))
+            response(opened)
+        wait_for(lambda: bool(protocols))
+        with capture_logs() as logs:
+            protocols[0]._make_room()
+    assert not logs
+
+
+def test_many_small_chunks_are_a_body_and_many_headers_in_pieces_are_refused() -> None:
+    chunked = POST.format(path=NAMES, type=JSON, more="Transfer-Encoding: chunked").encode()
+    with serving(warm()) as url:
+        with connection(url) as opened:
+            opened.sendall(chunked)
+            for _ in range(10):
+                opened.sendall(b"1\r\n \r\n" * 2_000)
+            opened.sendall(b"2\r\n{}\r\n0\r\n\r\n")
+            [(status, _, _)] = response(opened)
+            assert status == "HTTP/1.1 200 OK"
+        with connection(url) as opened:
+            opened.sendall(b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * (server.HEADERS_MAX + 2))
+            [(status, _, body)] = response(opened)
+            assert status.startswith("HTTP/1.1 431 ")
+            assert "headers and trailers" in json.loads(body)["detail"]
+
+
+@pytest.fixture
+def refusals(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The statuses of what servers have refused."""
+    statuses, refuse = list[int](), server.ReadProtocol._refuse
+
+    def noted(self: server.ReadProtocol, status: int, *more: Any, **how: Any) -> None:
+        refuse(self, status, *more, **how)
+        statuses.append(status)
+
+    monkeypatch.setattr(server.ReadProtocol, "_refuse", noted)
+    return statuses
+
+
+def test_after_a_refusal_nothing_more_is_heard(
+    refusals: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[bytes] = []
+    receive = server.ReadProtocol.data_received
+
+    def noted(self: server.ReadProtocol, data: bytes) -> None:
+        receive(self, data)
+        heard.append(data)
+
+    monkeypatch.setattr(server.ReadProtocol, "data_received", noted)
+    database = Slow(LatestLog(0, 4, []))
+    database.may.clear()
+    with serving(warm(), database) as url, connection(url) as opened:
+        opened.sendall(request(f"{TABLE}?consistency=latest"))
+        wait_for(lambda: database.asked_count > 0)
+        opened.sendall(b"\x00\x01\r\n\r\n")
+        wait_for(lambda: refusals == [400])
+        opened.sendall(request(NAMES))
+        wait_for(lambda: request(NAMES) in heard)
+        database.may.set()
+        statuses = [line for line, _, _ in response(opened, 3)]
+    assert statuses == ["HTTP/1.1 200 OK", "HTTP/1.1 400 Bad Request"]
+
+
+def test_who_says_that_it_leaves_is_told_nothing_more() -> None:
+    with serving(warm()) as url, connection(url) as opened:
+        opened.sendall(request(NAMES, "Connection: close") + b"\x00\x01\r\n\r\n")
+        assert [line for line, _, _ in response(opened, 2)] == ["HTTP/1.1 200 OK"]
+
+
+def test_a_body_that_never_ends_gets_one_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "REQUEST_S_MAX", 1)
+    head = POST.format(path=NAMES, type="text/plain", more="Content-Length: 100").encode()
+    with serving(warm()) as url, connection(url) as opened:
+        opened.sendall(head)
+        [(status, _, _)] = response(opened)
+        assert status == "HTTP/1.1 415 Unsupported Media Type"
+        assert opened.recv(1) == b"", "it is hung up on without a second one"
+
+
+def test_a_connection_lives_while_the_short_way_answers_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns, handle = threading.Semaphore(0), server.ReadProtocol.timeout_keep_alive_handler
+
+    def noted(self: server.ReadProtocol) -> None:
+        handle(self)
+        turns.release()
+
+    monkeypatch.setattr(server.ReadProtocol, "timeout_keep_alive_handler", noted)
+    monkeypatch.setattr(server, "KEEP_ALIVE_S", 0.5)
+    with serving(warm()) as url, connection(url) as opened:
+        for _ in range(4):
+            opened.sendall(request(NAMES))
+            response(opened)
+        assert turns.acquire(timeout=30)
+        opened.sendall(request(NAMES))
+        assert [line for line, _, _ in response(opened)] == ["HTTP/1.1 200 OK"]
+        assert opened.recv(1) == b"", "it has rested for long enough"
