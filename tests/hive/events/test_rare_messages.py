@@ -39,10 +39,10 @@ def test_statistics_come_with_the_table_or_without_it() -> None:
     assert alone.columns == whole.columns
     message = json.loads(row.message)
     parameters = stored_objects.parameters(parsed_objects.load_table(message["tableObjJson"]))
-    told = decode(without(row, "parameters"))
-    assert isinstance(told, event_types.UpdateTableStatistics)
-    assert told.image is not None
-    assert decode_struct(TABLE, told.image.data)["parameters"] == parameters
+    of_table = decode(without(row, "parameters"))
+    assert isinstance(of_table, event_types.UpdateTableStatistics)
+    assert of_table.image is not None
+    assert decode_struct(TABLE, of_table.image.data)["parameters"] == parameters
 
 
 def test_events_about_partitions_need_not_tell_the_table() -> None:

@@ -24,6 +24,6 @@ def test_whoever_has_one_is_known(new_database: Callable[[], str], table: str, i
     of_ann = {"PRINCIPAL_NAME": "ann", "PRINCIPAL_TYPE": "USER"}
     add_row(engine, Version.V4_1, table, **{id_: 1}, **of_ann)
     with open_snapshot(engine, Version.V4_1) as snapshot:
-        found = [has_other_grants(snapshot, principal) for principal in (None, ANN, BOB)]
-    assert found == [True, True, False]
+        have_any = [has_other_grants(snapshot, principal) for principal in (None, ANN, BOB)]
+    assert have_any == [True, True, False]
     engine.dispose()

@@ -232,17 +232,17 @@ class TestAnExecutor:
         place = Place(str(tmp_path / "images"), MEMORY)
         rows = [Row(0, offset, encode(record)) for offset, record in enumerate(RECORDS[:18])]
         write(topic, {0: RECORDS[:18]})
-        kept = executor_store._folder(topic) / "0"
+        kept_path = executor_store._folder(topic) / "0"
         assert [made.offset for made in _fold(topic, place, 3, rows[:6])] == [6]
-        shutil.rmtree(kept)
+        shutil.rmtree(kept_path)
         with capture_logs() as logs:
             assert [made.offset for made in _fold(topic, place, 3, rows[6:12])] == [12]
             assert not logs
-            (kept / "CURRENT").write_bytes(b"junk")
+            (kept_path / "CURRENT").write_bytes(b"junk")
             assert [made.offset for made in _fold(topic, place, 3, rows[12:])] == [18]
         assert [line["event"] for line in logs] == ["a kept store can't be used"]
         fold(topic, tmp_path / "folded", RECORDS[:18])
-        assert _digests(kept) == _digests(tmp_path / "folded")
+        assert _digests(kept_path) == _digests(tmp_path / "folded")
 
     def test_what_an_image_holds_already_makes_no_other(self, topic: Topic, tmp_path: Path) -> None:
         place = Place(str(tmp_path / "images"), MEMORY)

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from query_api import backend
 from query_api.http import server
-from query_api.in_flight import Budget
+from query_api.in_flight import TOO_MANY_BYTES, Budget
 from query_api.latest.latest_log import LatestLog
 from state.records.actions import PutPartitions
 from tests.metatide.client.serving import serving
@@ -84,7 +84,7 @@ def test_too_many_bytes_in_flight_end_the_connection_that_has_most(budget: Budge
             sender.sendall(head + b" " * 150_000)
             [(status, _, body)] = response(sender)
             assert status == "HTTP/1.1 503 Service Unavailable"
-            assert json.loads(body)["detail"] == server.TOO_MANY_BYTES
+            assert json.loads(body)["detail"] == TOO_MANY_BYTES
         with connection(url) as opened:
             for _ in range(COUNT):
                 opened.sendall(LARGE)

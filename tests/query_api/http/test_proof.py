@@ -31,10 +31,10 @@ async def blocks_of(*blocks: bytes) -> AsyncIterator[bytes]:
 
 
 async def test_who_asks_may_leave_and_a_piece_may_be_empty(partners: Partners) -> None:
-    seen: list[Message] = []
+    received: list[Message] = []
 
     async def app(_: Scope, receive: Receive, send: Send) -> None:
-        seen.extend([await receive(), await receive()])
+        received.extend([await receive(), await receive()])
         await send({"type": "http.response.start", "status": 200, "headers": []})
         for piece in (b"", b"a", b""):
             await send({"type": "http.response.body", "body": piece, "more_body": True})
@@ -52,7 +52,7 @@ async def test_who_asks_may_leave_and_a_piece_may_be_empty(partners: Partners) -
     proof = proof_header(partners, HERE, "GET", b"/", [], b"")
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": proof}
     await PartnerMiddleware(app, partners)(scope, receive, send)
-    assert seen == [request, DISCONNECT]
+    assert received == [request, DISCONNECT]
     assert [message["more_body"] for message in sent[1:]] == [True] * (len(sent) - 2) + [False]
     blocks = blocks_of(*(message["body"] for message in sent[1:]))
     reader = ProvedReader(partners, nonce_of(proof), blocks)

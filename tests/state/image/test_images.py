@@ -494,23 +494,3 @@ def test_files_that_make_no_store_are_no_image(
             images.restore(manifest, tmp_path / "restored")
         assert images.restore_newest(IDENTITY, tmp_path / "restored") is None
     assert images.restore_newest(IDENTITY, tmp_path / "restored") == manifest
-
-
-def test_few_files_are_remembered(
-    images: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(repository, "HASHES_MAX", 1)
-    whole = Images("memory://others", BUDGET)
-    try:
-        made = [each.create(store, tmp_path / "scratch") for each in (images, images, whole)]
-    finally:
-        whole._storage._fs.rm(whole._storage.root, recursive=True)
-    assert made[0].files == made[1].files == made[2].files
-    assert len(images._hashes) == 1
-
-
-def test_folders_and_locks_are_no_part_of_an_image(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    for name in ("LOCK", "CURRENT", "000007.sst"):
-        (tmp_path / name).touch()
-    assert [path.name for path in repository._files(tmp_path)] == ["000007.sst", "CURRENT"]
