@@ -270,8 +270,7 @@ class CachedMethods:
             return Relay(Reason.BEHIND)
         if isinstance(value, RelayReason):
             return Relay(value)
-        if isinstance(value, NoSuchObjectError):
-            return Relay(RelayReason.FORM)
+        assert not isinstance(value, NoSuchObjectError), "methods tell what isn't there by a value"
         data = result(method.shape, method.exceptions, value)
         tells_of: tuple[Target, ...] | None = tuple(dict.fromkeys(targets))
         if isinstance(read, DirectRead):
@@ -323,28 +322,27 @@ class _Chain:
             return value
         if isinstance(value, RelayReason):
             self.outcome = Relay(value)
-        elif isinstance(value, InputError):
-            self.outcome = Relay(RelayReason.FORM)
         else:
+            assert not isinstance(value, NoSuchObjectError), (
+                "methods tell what isn't there by a value"
+            )
             self.outcome = self._answer(result(self._method.shape, self._method.exceptions, value))
         return None
 
     def _answer(self, data: Any) -> CallAnswer:
         first, *others = self._served
-        moment, reason, position = first.moment, first.reason, first.position
+        moment, position = first.moment, first.position
         targets = tuple(dict.fromkeys(self._targets)) if others else self._targets
         for served in others:
             if served.moment != moment:
                 moment = None
-            if served.reason is Reason.NEWER:
-                reason = Reason.NEWER
             position = min(position, served.position)
         if not isinstance(data, bytes):
             moment = None
         return CallAnswer(
             data,
             Source.CACHE,
-            reason,
+            first.reason,
             position,
             moment,
             targets if moment is not None and self._requirement.latest else (),

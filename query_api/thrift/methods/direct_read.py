@@ -7,7 +7,6 @@ from query_api.database import DatabaseObjects
 from query_api.database.reads import DatabaseRead
 from query_api.objects import Objects
 from query_api.reads.read import Read
-from query_api.targets import Target
 from query_api.thrift.methods.outcome import Items, Outcome, structs
 
 
@@ -26,14 +25,10 @@ class DirectRead(DatabaseRead[Outcome], frozen=True):
         """The answer from one moment of the database."""
 
 
-class Whole(Read[Outcome], frozen=True):
+class Whole(DatabaseRead[Outcome], frozen=True):
     """A read whose answer is complete when it ends, as long as the database can be read."""
 
     read: Read[Outcome]
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        return self.read.targets
 
     def answer(self, objects: Objects) -> Outcome:
         value = self.read.answer(objects)

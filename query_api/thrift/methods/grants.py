@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from hive.errors import InputError
-from hive.names import is_storable
 from hive.reader.grants import (
     GrantPlace,
     Principal,
@@ -83,7 +82,7 @@ def get_role_names(arguments: Arguments) -> Understood:
 def get_principals_in_role(arguments: Arguments) -> Understood:
     request = arguments["request"]
     refuse_unknown(request)
-    return CacheRequest(RoleMembers(_text(request["roleName"])))
+    return CacheRequest(RoleMembers(request["roleName"]))
 
 
 def get_role_grants_for_principal(arguments: Arguments) -> Understood:
@@ -128,13 +127,7 @@ def _place(kind: GrantKind, place: Mapping[str, Any]) -> GrantPlace:
 def _principal(name: str, type_: int | None) -> Principal:
     if type_ not in _PRINCIPAL_TYPES:
         raise InputError("a principal of an unknown type")
-    return Principal(_text(name), _PRINCIPAL_TYPES[type_])
-
-
-def _text(text: str) -> str:
-    if not is_storable(text):
-        raise InputError("a name that no database can hold")
-    return text
+    return Principal(name, _PRINCIPAL_TYPES[type_])
 
 
 def _holder(name: str | None, type_: int | None) -> Principal | None:

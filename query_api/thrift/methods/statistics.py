@@ -8,7 +8,7 @@ from struct import Struct as Packing
 from typing import Any, ClassVar, Final
 
 from hive.aggregate import aggregate
-from hive.errors import InputError, NameFormatError
+from hive.errors import InputError
 from hive.names import TableName, partition_name, partition_values, stored_partition_name
 from hive.thrift.binary import decode, encode, extended
 from hive.thrift.statistics import (
@@ -330,11 +330,8 @@ def _stored_names(partitions: Sequence[str]) -> tuple[str, ...]:
 
 
 def _values(name: str, keys: Sequence[str]) -> Values | None:
-    """The values of a partition with this name, if it can be one."""
-    try:
-        values = partition_values(name)
-    except NameFormatError:
-        return None
+    """The values of a partition with this name, which is in its stored form, if it can be one."""
+    values = partition_values(name)
     fits = len(values) == len(keys) and partition_name(keys, values) == name
     return values if fits else None
 

@@ -44,7 +44,7 @@ class Current:
     def __init__(self) -> None:
         self.history = LogHistory()
 
-    async def after_now(self, reached: Position) -> LatestLog:
+    async def after_now(self, reached: Position) -> LatestLog | None:
         return LatestLog(reached.epoch, EVENT, [])
 
     async def answer(self, read: Any) -> Any:
@@ -83,9 +83,11 @@ def get_table(**fields: Any) -> Call:
     return call("get_table_req", req=encode(requests.GET_TABLE, {**place, **fields}))
 
 
-def by_expression(expression: bytes | None, method: str = "get_partition_names_req") -> Call:
+def by_expression(
+    expression: bytes | None, method: str = "get_partition_names_req", **fields: Any
+) -> Call:
     request = {"dbName": "sales", "tblName": "orders", "expr": expression, "maxParts": -1}
-    return call(method, req=encode(requests.PARTITIONS_BY_EXPRESSION, request))
+    return call(method, req=encode(requests.PARTITIONS_BY_EXPRESSION, {**request, **fields}))
 
 
 def statistics(method: str, **fields: Any) -> Call:

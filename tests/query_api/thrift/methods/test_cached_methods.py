@@ -1,5 +1,7 @@
 """What becomes of calls that the cache understands, told apart by what it knows."""
 
+import asyncio
+
 import pytest
 
 from hive.thrift.binary import decode, encode
@@ -11,7 +13,7 @@ from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.requirement import Consistency, Defaults
-from query_api.thrift.call import Call, CallAnswer, Relay
+from query_api.thrift.call import Call, CallAnswer, Client, Relay, RelayReason
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.methods.table_metas import TABLE_META
 from state.records.objects import NameImage, TableImage
@@ -129,6 +131,36 @@ def test_misses_say_why(source: MemoryShards) -> None:
     elsewhere = now(cached(MemoryShards(None)), get_table())
     assert isinstance(elsewhere, Relay)
     assert (elsewhere.reason, elsewhere.shard) == (Reason.NOT_OWNED, 0)
+
+
+def test_all_is_left_to_metastores_where_names_mean_something_else(source: MemoryShards) -> None:
+    cache = cached(source)
+    assert isinstance(now(cache, get_table()), CallAnswer)
+    cache.leave_all()
+    assert reason(now(cache, get_table())) is RelayReason.CATALOG
+    # This one has waited meanwhile.
+    assert reason(asyncio.run(cache.answer(get_table()))) is RelayReason.CATALOG
+
+
+def test_what_event_is_current_is_left_to_metastores_while_the_database_is_away(
+    source: MemoryShards,
+) -> None:
+    class Away(Current):
+        async def after_now(self, reached: Position) -> None:
+            return None
+
+    question = Call("get_current_notificationEventId", b"\0", Client())
+    assert isinstance(now(cached(source), question), CallAnswer)
+    assert reason(now(cached(source, database=Away()), question)) is Reason.UNREAD
+
+
+@pytest.mark.parametrize("db", ["sales", "@hive#sales", "@hive"])
+def test_a_call_of_a_dropped_method_is_translated_if_it_is_understood(
+    source: MemoryShards, db: str
+) -> None:
+    old = call("get_table", db_name=db, tbl_name="orders")
+    other = asyncio.run(cached(source).instead(old))
+    assert (None if other is None else other.method) == (None if db == "@hive" else "get_table_req")
 
 
 def test_what_is_cold_is_asked_for() -> None:

@@ -1,15 +1,20 @@
 """Calls that are left to the metastore: forms and expressions that the cache doesn't answer."""
 
+import asyncio
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hive.names import DatabaseName
 from hive.thrift import requests
 from hive.thrift.binary import encode
+from hive.thrift.structs import DATABASE
 from hive.thrift.types import Struct, string
 from query_api.thrift.call import Call, CallAnswer, Client, Relay, RelayReason
+from query_api.thrift.methods.tables import TABLES_MAX
+from state.records.objects import DatabaseImage
 from tests.query_api.shards import (
     ORDERS_ID,
     MemoryShard,
@@ -47,6 +52,16 @@ def partitions_by_values(**fields: Any) -> Call:
     return call("get_partitions_ps_with_auth_req", req=asked)
 
 
+def foreign_keys(**fields: Any) -> Call:
+    request = {"foreign_db_name": "sales", "foreign_tbl_name": "orders", **fields}
+    return call("get_foreign_keys", request=encode(requests.FOREIGN_KEYS, request))
+
+
+def role_members(role: str) -> Call:
+    request = encode(requests.PRINCIPALS_IN_ROLE, {"roleName": role})
+    return call("get_principals_in_role", request=request)
+
+
 def by_name(name: str) -> Call:
     place = {"db_name": "sales", "tbl_name": "orders"}
     return call("get_partition_by_name", **place, part_name=name)
@@ -66,11 +81,18 @@ def of_partition(name: str) -> Call:
         (get_table(processorCapabilities=["EXTREAD", "A_NEW_ONE"]), RelayReason.CAPABILITIES),
         (get_table(validWriteIdList="sales.other:1:1::", id=ORDERS_ID), RelayReason.FORM),
         (get_table(validWriteIdList="no list", id=ORDERS_ID), RelayReason.FORM),
+        (get_table(validWriteIdList="3$sales.orders:1:1::", id=ORDERS_ID), RelayReason.FORM),
+        (call("get_all_tables", db_name="@hive"), RelayReason.FORM),
         (call("get_database", name="sales"), RelayReason.FORM),
         (call("get_databases"), RelayReason.FORM),
         (call("get_table_meta", tbl_patterns="*"), RelayReason.FORM),
         (tables(tablesPattern=""), RelayReason.FORM),
         (tables(tblNames=None, capabilities={}), RelayReason.UNREADABLE),
+        (tables(tblNames=None), RelayReason.FORM),
+        (tables(tblNames=["orders", "Other"]), RelayReason.FORM),
+        (tables(tblNames=["orders"] * (TABLES_MAX + 1)), RelayReason.FORM),
+        (foreign_keys(parent_tbl_name="other"), RelayReason.FORM),
+        (role_members("a\0"), RelayReason.FORM),
         (statistics("get_table_statistics_req", engine="hi\0ve"), RelayReason.FORM),
         (statistics("get_table_statistics_req", colNames=["amount", "a\0"]), RelayReason.FORM),
         (statistics("get_table_statistics_req", colNames=None), RelayReason.UNREADABLE),
@@ -89,9 +111,18 @@ def of_partition(name: str) -> Call:
         (by_expression(None), RelayReason.UNREADABLE),
         (by_expression(None, "get_partitions_by_expr"), RelayReason.UNREADABLE),
         (by_expression(None, "get_partitions_spec_by_expr"), RelayReason.UNREADABLE),
+        (
+            by_expression(b"", "get_partitions_by_expr", defaultPartitionName="none"),
+            RelayReason.FORM,
+        ),
+        (call("get_partitions_by_names", db_name="sales", tbl_name="orders"), RelayReason.FORM),
         (partitions_by_values(partNames=[]), RelayReason.FORM),
         (call("get_tables", db_name="sales", pattern="[a-z]+"), RelayReason.FORM),
         (call("get_tables", db_name="sales", pattern="|"), RelayReason.FORM),
+        (
+            call("get_tables_by_type", db_name="sales", pattern="*", tableType="INDEX_TABLE"),
+            RelayReason.FORM,
+        ),
         (call("get_databases", pattern="||"), RelayReason.FORM),
         (by_name("ds=x=y"), RelayReason.FORM),
         (by_name("ds=10:00"), RelayReason.FORM),
@@ -164,7 +195,11 @@ def test_an_expression_that_is_no_filter_is_relayed(
 ) -> None:
     cache = cached(source, expressions=Reads(text, at_once=at_once))
     assert reason(now(cache, by_expression(KRYO))) is why
-    assert reason(now(cached(source), by_expression(KRYO))) is RelayReason.EXPRESSION
+    without_java = cached(source)
+    assert reason(now(without_java, by_expression(KRYO))) is RelayReason.EXPRESSION
+    # After a write of the client's own, a call isn't tried at once.
+    later = asyncio.run(without_java.answer(by_expression(KRYO)))
+    assert reason(later) is RelayReason.EXPRESSION
 
 
 @pytest.mark.parametrize("stored", ["MANAGED_TABLE", ""])
@@ -189,6 +224,33 @@ def test_names_of_tables_are_relayed_where_one_has_no_type(stored: str) -> None:
     outcomes = {name: now(cached(source), question) for name, question in questions.items()}
     relayed = {name for name, outcome in outcomes.items() if isinstance(outcome, Relay)}
     assert relayed == (set() if stored else {"other", "others' lines"})
+
+
+@pytest.mark.parametrize("db", ["sales", "afar"])
+def test_what_is_in_a_remote_database_is_relayed(db: str) -> None:
+    remote = encode(DATABASE, {"name": "afar", "catalogName": "hive", "type": 2})
+    afar = DatabaseImage(DatabaseName("hive", "afar"), remote)
+    source = MemoryShards(
+        MemoryShard(
+            change(EVENT, after=0),
+            *load_databases(EVENT, database_image(), afar),
+            *load_names(EVENT),
+            *load_names(EVENT, db=afar.name),
+        )
+    )
+    cache = cached(source)
+    cache.set_warehouse("s3a://lake/warehouse")
+    place = encode(requests.GET_DATABASE, {"catalogName": "hive", "name": db})
+    for question in (
+        call("get_database_req", request=place),
+        call("get_all_tables", db_name=db),
+        call("get_table_meta", db_patterns=db, tbl_patterns="*"),
+        get_table(dbName=db, tblName="none"),
+        tables(dbName=db, tblNames=["none"]),
+    ):
+        outcome = now(cache, question)
+        assert isinstance(outcome, Relay) == (db == "afar"), question
+        assert isinstance(outcome, CallAnswer) or outcome.reason is RelayReason.FORM
 
 
 def test_unknown_fields_are_relayed(source: MemoryShards) -> None:

@@ -22,7 +22,7 @@ from tests.query_api.shards import (
     partition_image,
     table_image,
 )
-from tests.query_api.thrift.methods.cached_calls import cached, now, statistics
+from tests.query_api.thrift.methods.cached_calls import cached, now, reason, statistics
 from tests.query_api.thrift.methods.comparison import whole
 
 PARTITIONS = ("1", "2")
@@ -76,6 +76,11 @@ def merged(
 def test_a_figure_that_is_not_a_number_is_left_to_metastores(source: MemoryShards) -> None:
     assert merged(source, "amount") == {"doubleStats": {"lowValue": 1.0, "highValue": 9.0}}
     assert merged(source, "ratio") is RelayReason.FORM
+
+
+def test_a_partition_that_is_named_twice_is_left_to_metastores(source: MemoryShards) -> None:
+    twice = statistics("get_aggr_stats_for", partNames=["ds=1", "ds=2", "ds=2"])
+    assert reason(now(cached(source), twice)) is RelayReason.FORM
 
 
 @pytest.mark.parametrize("collation", [of_mysql("utf8mb4_bin"), of_mysql("latin1_bin"), UNKNOWN])
