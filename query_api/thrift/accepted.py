@@ -54,8 +54,7 @@ class Clients(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def add(self, connection: Accepted, transport: asyncio.BaseTransport) -> None:
         sock = transport.get_extra_info("socket")
-        if sock is not None:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if len(self.connections) >= self.hub.settings.connections_max:
             connection.end("connections", "there are too many connections")
         self.connections.add(connection)

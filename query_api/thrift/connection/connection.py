@@ -136,8 +136,10 @@ class Connection(asyncio.Protocol):
 
     def run(self, work: Coroutine[None, None, None]) -> None:
         """Continues a call in a task, which is cancelled with the connection."""
-        if self._state is not ENDING:
-            self._enter(IN_CALL)
+        if self._state is ENDING:
+            work.close()
+            return
+        self._enter(IN_CALL)
         self._start(work)
 
     def count(self, size: int) -> None:
@@ -191,8 +193,8 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def abort(self) -> None:
-        if self._transport is not None:
-            self._transport.abort()
+        assert self._transport is not None
+        self._transport.abort()
 
     def close(self, kind: str | None = None, why: str = "") -> None:
         """Closes the connection; without a reason, because the client wants no more."""
@@ -204,13 +206,13 @@ class Connection(asyncio.Protocol):
 
     def check(self, now: float) -> None:
         """Ends the connection if it makes no progress; called every few seconds."""
-        if self._transport is not None:
-            self._untaken.update(self._transport.get_write_buffer_size())
+        assert self._transport is not None
+        self._untaken.update(self._transport.get_write_buffer_size())
         if not self.flow.is_stuck(now, self._settings.message_timeout_s):
             return
         if self._state is not ENDING:
             self.end("slow", "the client took too long to send a call or to read a reply")
-        elif self._transport is not None:
+        else:
             self._transport.abort()
 
     # Called by the event loop.
@@ -249,11 +251,11 @@ class Connection(asyncio.Protocol):
     def pause_writing(self) -> None:
         self.flow.block()
         assert self._transport is not None
+        assert self.calls is not None
         self._untaken.update(self._transport.get_write_buffer_size())
         if self._state is IDLE:
             self._enter(HOLDING)
-        if self.calls is not None:
-            self.calls.writable(False)
+        self.calls.writable(False)
 
     def resume_writing(self) -> None:
         self.flow.unblock()
@@ -262,8 +264,8 @@ class Connection(asyncio.Protocol):
             self.flow.start_clock()
         else:
             self.flow.stop_clock()
-        if self.calls is not None:
-            self.calls.writable(True)
+        assert self.calls is not None
+        self.calls.writable(True)
         if self._state is HOLDING:
             self._go_on()
 
@@ -273,14 +275,15 @@ class Connection(asyncio.Protocol):
         self._transport = self.flow.transport = None
         self.flow.unblock()
         self._backlog.clear()
+        self._held_bytes = 0
         self._received.set(0)
         self._untaken.update(0)
         if self._task is not None:
             self._task.cancel()
-        if self.calls is not None:
-            self.calls.close()
-            # They refer to the connection: a cycle would wait for the garbage collection.
-            self.calls = None
+        assert self.calls is not None
+        self.calls.close()
+        # They refer to the connection: a cycle would wait for the garbage collection.
+        self.calls = None
 
     # Changes of state.
 
@@ -481,9 +484,7 @@ class Connection(asyncio.Protocol):
         if self._task is task:
             # The traceback of its exception keeps the frames of the call, and what they read from.
             self._task = None
-        if task.cancelled():
-            return
-        error = task.exception()
+        error = None if task.cancelled() else task.exception()
         if error is not None:
             self._fail(error)
 

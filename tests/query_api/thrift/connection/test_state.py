@@ -3,97 +3,15 @@
 import asyncio
 import inspect
 import re
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query_api.in_flight import Budget
-from query_api.thrift.connection.connection import Connection
 from query_api.thrift.connection.state import ENDING, HOLDING, IDLE, IN_CALL, NEW, NEXT, State
-from query_api.thrift.protocol.wire import Message
-from query_api.thrift.settings import ThriftSettings
+from tests.query_api.thrift.connection.scripted_calls import connected
 from tests.query_api.thrift.structs import message, text
-
-
-class Transport:
-    """Takes everything, and says what it was asked to do."""
-
-    def __init__(self) -> None:
-        self.is_reading = True
-        self.is_open = True
-
-    def get_extra_info(self, _: str) -> None:
-        return None
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def set_write_buffer_limits(self, *, high: int, low: int) -> None:
-        pass
-
-    def is_closing(self) -> bool:
-        return not self.is_open
-
-    def write(self, _: bytes) -> None:
-        pass
-
-    def abort(self) -> None:
-        self.is_open = False
-
-    def pause_reading(self) -> None:
-        assert self.is_reading
-        self.is_reading = False
-
-    def resume_reading(self) -> None:
-        assert not self.is_reading
-        self.is_reading = True
-
-
-class Calls:
-    """Ends calls at once, or later when it is told to."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-        self.begun: list[bytes] = []
-        self.ended = 0
-        self.at_once = True
-        self.fills = False
-        """Whether the next reply is more than the client takes."""
-        self.is_closed = False
-
-    def answer_from_cache(self, _: bytes) -> bool:
-        return False
-
-    def begin(self, call: Message) -> None:
-        assert self.ended == len(self.begun), "one call at a time"
-        assert not self.connection.flow.is_blocked
-        self.begun.append(call.data)
-        if self.fills:
-            self.fills = False
-            self.connection.pause_writing()
-        if self.at_once:
-            self.end()
-
-    def end(self) -> None:
-        self.ended += 1
-        self.connection.done()
-
-    def writable(self, writable: bool) -> None:
-        pass
-
-    def close(self) -> None:
-        self.is_closed = True
-
-
-def connected() -> tuple[Connection, Calls, Transport, Budget]:
-    budget = Budget(1 << 30)
-    connection = Connection(ThriftSettings(), budget)
-    transport, calls = Transport(), Calls(connection)
-    connection.calls = calls
-    connection.connection_made(cast(asyncio.BaseTransport, transport))
-    return connection, calls, transport, budget
 
 
 def test_the_table_in_the_docstring_is_the_one_that_holds() -> None:
