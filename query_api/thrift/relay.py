@@ -122,8 +122,10 @@ class ClientRelay:
         self._replies.relayed(method, call.why)
 
     def unanswered(self, call: RelayedCall, why: str) -> None:
-        if self._link is not None:
-            self._hub.upstreams.avoid(self._link.address)
+        assert self._link is not None
+        self._hub.upstreams.avoid(self._link.address)
+        # It is still open if all of the reply came, but can't be translated.
+        self._link.close()
         self._link = None
         self._rested()
         if call.may_try_again and call.tries <= self._hub.upstreams.count:

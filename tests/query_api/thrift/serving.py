@@ -142,6 +142,8 @@ class Metastore:
         """What arrived, in pieces."""
         self.replies: dict[str, bytes | None] = {}
         """By method; None ends the connection."""
+        self.kinds: dict[str, int] = {}
+        """The types of messages by method, if they are no replies."""
         self.delay_s = 0.0
         """How long it waits before it answers."""
         self.connections = 0
@@ -187,7 +189,8 @@ class Metastore:
         if reply is None:
             return False
         (sequence,) = struct.unpack("!i", scanner.sequence)
-        writer.write(message(method, reply, kind=2, sequence=sequence))
+        kind = self.kinds.get(method, 2)
+        writer.write(message(method, reply, kind=kind, sequence=sequence))
         return True
 
 

@@ -1,16 +1,18 @@
 """What goes to metastores: through which connections, and what when one is lost."""
 
 from contextlib import suppress
+from typing import Any
 
 import pytest
+import structlog.testing
 
-from hive.thrift.binary import encode
-from hive.thrift.structs import TABLE
+from hive.errors import ThriftError
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
-from query_api.reasons import Reason, Source
+from query_api.reasons import Reason
 from query_api.resolver.patience import WAIT_S_MIN
-from query_api.thrift.call import Call, CallAnswer, Relay
+from query_api.thrift.call import Call, CallAnswer, Relay, Substitute
+from query_api.thrift.metastore import relayed_call
 from query_api.thrift.metastore.client_identity import REPEATED_BYTES_MAX
 from query_api.thrift.metastore.link import Address
 from query_api.thrift.metastore.upstream import UpstreamSettings
@@ -26,7 +28,7 @@ from tests.query_api.thrift.serving import (
     until,
     why,
 )
-from tests.query_api.thrift.structs import text
+from tests.query_api.thrift.structs import message, text
 
 UGI = text(1, "ann") + b"\x0f\0\2\x0b\0\0\0\2" + b"\0\0\0\1a" + b"\0\0\0\1b" + b"\0"
 EMPTY = b"\0"
@@ -258,62 +260,74 @@ async def test_two_workers_that_send_each_other_away_end_at_the_metastore() -> N
         assert reply.body == result("a:get_table")
 
 
-async def test_shadow_mode_gives_the_metastores_answer_and_counts_what_the_cache_says() -> None:
-    def cold(call: Call) -> Relay:
-        return Relay(Reason.COLD)
-
-    metastore = Metastore()
-    metastore.replies["get_changing"] = result("old")
-    async with serving(
-        metastore,
-        settings=ThriftSettings(shadow=True),
-        get_same=lambda _: answer("m:get_same"),
-        get_other=lambda _: answer("wrong"),
-        get_cold=cold,
-        get_far=lambda _: Relay(Reason.NOT_OWNED, 1),
-        get_changing=lambda _: answer("new"),
-    ) as here:
+async def test_set_ugi_goes_to_the_metastore_where_it_cant_be_read_or_comes_late() -> None:
+    async with serving(Metastore()) as here:
+        (metastore,) = here.metastores
         client = await here.connect()
-        for method in ("get_same", "get_other", "get_cold", "get_far"):
-            reply = await client.call(method, text(1, "db") + b"\0")
+        for heard, body in enumerate((EMPTY, UGI), 1):
+            reply = await client.call("set_ugi", body)
             assert reply is not None
-            assert reply.body == result(f"m:{method}")
-        await client.call("get_changing")
-        metastore.replies["get_changing"] = result("new")
-        await until(lambda: here.metrics().count("shadowed_total{") == 5)
-        page = here.metrics()
-        for method, outcome in (
-            ("get_same", "equal"),
-            ("get_other", "different"),
-            ("get_cold", "miss"),
-            ("get_far", "elsewhere"),
-            ("get_changing", "equal"),
-        ):
-            assert f'{{method="{method}",outcome="{outcome}"}} 1.0' in page
-        (difference,) = here.server.differences
-        assert difference.method == "get_other"
-        assert difference.arguments == "{1: b'db'}"
-        assert difference.places == [("/0", "b'wrong'", "b'm:get_other'")]
+            assert reply.body == result("m:set_ugi")
+            assert metastore.heard == ["set_ugi"] * heard
 
 
-@pytest.mark.parametrize(("theirs", "outcome"), [(None, "equal"), (True, "different")])
-async def test_a_table_that_isnt_said_to_be_temporary_is_not(
-    theirs: bool | None, outcome: str
-) -> None:
-    def table(temporary: bool | None) -> bytes:
-        fields = {"tableName": "t", "sd": {"location": "a"}, "tableType": "EXTERNAL_TABLE"}
-        plain = b"".join(encode(TABLE, fields).split(b"\x02\x00\x0e\x00"))
-        said = b"" if temporary is None else b"\x02\x00\x0e" + bytes([temporary])
-        return b"\x0c\0\0" + plain[:-1] + said + b"\0\0"
-
+async def test_no_more_of_a_reply_is_read_than_its_client_takes() -> None:
     metastore = Metastore()
-    metastore.replies["get_table"] = table(theirs)
-    ours = CallAnswer(table(False), Source.CACHE, Reason.FRESH, Position(0, 1))
-    settings = ThriftSettings(shadow=True)
-    async with serving(metastore, settings=settings, get_table=lambda _: ours) as here:
-        await (await here.connect()).call("get_table")
-        await until(lambda: "shadowed_total{" in here.metrics())
-        assert f'outcome="{outcome}"' in here.metrics()
+    metastore.replies["get_big"] = result("x" * 30_000_000)
+    async with serving(metastore) as here:
+        client = await here.connect()
+        client.send(message("get_big", EMPTY))
+        (connection,) = here.server._connections
+        relay: Any = connection
+        await until(
+            lambda: relay._dispatch is not None and relay._dispatch._relay._link is not None
+        )
+        transport = relay._dispatch._relay._link._transport
+        await until(lambda: not transport.is_reading())
+        reply = await client.reply()
+        assert reply is not None
+        assert reply.body == metastore.replies["get_big"]
+        assert transport.is_reading()
+
+
+def unreadable(data: bytes) -> bytes:
+    raise ThriftError(f"{len(data)} bytes of something else")
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+async def test_a_reply_that_cant_be_translated_ends_the_connections_of_both_sides(
+    monkeypatch: pytest.MonkeyPatch, is_long: bool
+) -> None:
+    if is_long:
+        monkeypatch.setattr(relayed_call, "COPY_BYTES_MAX", 20)
+    translated = unreadable if not is_long else bytes
+    async with serving(Metastore(), get_table=lambda _: Relay(Reason.COLD)) as here:
+        (metastore,) = here.metastores
+        here.methods.substitutes["get_table"] = Substitute("get_table_req", EMPTY, translated)
+        with structlog.testing.capture_logs() as logs:
+            assert await (await here.connect()).call("get_table") is None
+            await until(lambda: not metastore._writers)
+        why = "longer than 20 bytes" if is_long else "bytes of something else"
+        assert why in logs[-1]["why"]
+        assert 'refused_total{reason="upstream"} 1.0' in here.metrics()
+
+
+async def test_an_exception_in_place_of_a_reply_is_passed_on_as_one() -> None:
+    metastore = Metastore()
+    metastore.kinds["get_table_req"] = 3
+    async with serving(metastore, get_table=lambda _: Relay(Reason.COLD)) as here:
+        here.methods.substitutes["get_table"] = Substitute("get_table_req", EMPTY, unreadable)
+        reply = await (await here.connect()).call("get_table")
+        assert reply is not None
+        assert (reply.method, reply.kind) == ("get_table", 3)
+        assert reply.body == result("m:get_table_req")
+
+
+async def test_a_shard_without_an_owner_is_the_metastores() -> None:
+    async with serving(Metastore(), get_table=lambda _: Relay(Reason.NOT_OWNED, 0)) as here:
+        reply = await (await here.connect()).call("get_table")
+        assert reply is not None
+        assert reply.body == result("m:get_table")
 
 
 async def test_how_long_metastores_take_for_what_the_cache_lacks_is_noted() -> None:
