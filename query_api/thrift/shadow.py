@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from hive.errors import MetatideError
+from hive.errors import MetatideError, UpstreamError
 from hive.thrift.plain_values import Value, differences, parse, shown
 from query_api.background_tasks import Background
 from query_api.reasons import Reason
@@ -16,6 +16,7 @@ from query_api.thrift.call import Call, CallAnswer, Methods
 from query_api.thrift.metastore.link import ask
 from query_api.thrift.metastore.upstream import Introduction, Upstreams
 from query_api.thrift.metrics import Metrics
+from query_api.thrift.protocol.wire import MessageType
 from query_api.thrift.results import whole
 
 AT_A_TIME: Final = 4
@@ -120,9 +121,11 @@ class Shadow:
         link = await self._upstreams.open(introduction)
         try:
             async with asyncio.timeout(PATIENCE_S):
-                _, result = await ask(link, method, arguments)
+                kind, result = await ask(link, method, arguments)
         finally:
             link.close()
+        if kind != MessageType.REPLY:
+            raise UpstreamError("the metastore answers by an exception of the protocol")
         return result if other is None else other.translated(result)
 
     def _note(self, call: Call, answer: CallAnswer, ours: Value, theirs: Value) -> None:
