@@ -13,6 +13,7 @@ from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.targets import Target, TargetKind
+from query_api.thrift import dispatch, reply_cache
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute
 from query_api.thrift.connection.connection import PUT_OFF_BYTES_MAX
 from query_api.thrift.metastore.client_identity import SET_UGI
@@ -430,3 +431,47 @@ async def test_methods_beyond_a_number_are_counted_as_one() -> None:
         lines = [one for one in here.metrics().splitlines() if "relayed_total{" in one]
     assert len(lines) == 401
     assert 'metatide_thrift_relayed_total{method="others",reason="not_cached"} 100.0' in lines
+
+
+async def test_a_read_of_very_many_values_is_the_metastores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dispatch, "READ_STEPS_MAX", 4_000)
+    async with serving(Metastore(), get_table=cached) as here:
+        client = await here.connect()
+        for count, says in ((3_000, "c:get_table"), (5_000, "m:get_table")):
+            texts = b"\0\0\0\4text" * count
+            names = b"\x0f\0\1\x0b" + count.to_bytes(4) + texts + b"\0"
+            assert await body(client, "get_table", names) == result(says)
+        assert 'reason="too_long"} 1.0' in here.metrics()
+
+
+async def test_with_relay_reads_nobody_asks_what_a_write_has_reached() -> None:
+    reads: list[Position] = []
+
+    async def read(reached: Position) -> None:
+        reads.append(reached)
+
+    for relays_reads in (True, False):
+        settings = ThriftSettings(relay_reads=relays_reads)
+        async with serving(Metastore(), settings=settings, get_table=cached) as here:
+            here.database.after_now = read  # type: ignore[assignment,method-assign]
+            client = await here.connect()
+            await client.call("drop_table")
+            assert await body(client, "get_table") == result("m:get_table")
+        assert bool(reads) is not relays_reads
+
+
+async def test_of_many_answers_those_are_kept_that_are_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reply_cache, "BYTES_MAX", 2_000)
+
+    def kept(call: Call) -> CallAnswer:
+        return answer("x" * 700, moment=moment(here.server._hub.views))
+
+    async with serving(get_table=kept) as here:
+        client = await here.connect()
+        for number, calls in ((1, 1), (1, 1), (2, 2), (2, 3), (2, 3)):
+            await client.call("get_table", text(number, "t") + b"\0")
+            assert len(here.methods.calls) == calls

@@ -20,7 +20,7 @@ from query_api.reasons import Reason
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from query_api.thrift.call import Call, CallAnswer, Relay
 from tests.query_api.shards import ORDERS, moment
-from tests.query_api.thrift.serving import HOST, Client, Metastore, answer, serving
+from tests.query_api.thrift.serving import HOST, Client, Metastore, answer, serving, why
 from tests.query_api.thrift.structs import text
 
 SALES = DatabaseName("hive", "sales")
@@ -178,6 +178,15 @@ async def test_the_metastore_is_asked_by_a_read_on_the_users_connection() -> Non
         other = await here.connect()
         await user(other, "bob")
         assert await says(other, "get_table") == "m:get_table"
+
+
+async def test_without_a_metastore_that_could_allow_it_nothing_is_told() -> None:
+    later = Later()
+    more = {"guard": Guard((), later)}
+    async with serving(log=LatestLog(0, 1, []), more=more, **METHODS) as here:
+        later.authorizer = MetastoreVerdicts(here.server._hub.latest, 60.0)
+        reply = await (await here.connect()).call("get_table")
+        assert "unauthorized" in why(reply)
 
 
 async def test_an_answer_of_before_an_event_is_the_metastores() -> None:

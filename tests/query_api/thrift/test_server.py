@@ -1,9 +1,15 @@
 """What a server tells of the connections that it ends."""
 
+import pytest
 import structlog.testing
 
+from query_api.backend import Backend
+from query_api.latest.latest_log import LatestLog
 from query_api.thrift.connection.ended_connections import LOG_EVERY_S, EndedConnections
-from tests.query_api.thrift.serving import serving, until
+from query_api.thrift.server import ThriftServer
+from tests.query_api.http.read_client import EmptyDatabase
+from tests.query_api.shards import MemoryShard, MemoryShards
+from tests.query_api.thrift.serving import HOST, ScriptedMethods, serving, until
 
 
 async def test_a_connection_that_is_ended_is_counted_and_its_reason_logged() -> None:
@@ -30,3 +36,13 @@ def test_a_reason_that_comes_again_and_again_is_logged_now_and_then() -> None:
     assert {line["user"] for line in logged} == {"ann"}
     counts = [(line["reason"], line["unlogged_before"]) for line in logged]
     assert counts == [("protocol", 0), ("slow", 0), ("protocol", 99)]
+
+
+async def test_a_server_whose_port_is_taken_says_so_and_can_be_closed() -> None:
+    backend = Backend(MemoryShards(MemoryShard()), EmptyDatabase(LatestLog(0, 5, [])))
+    async with serving() as here:
+        other = ThriftServer(ScriptedMethods(), backend)
+        with pytest.raises(OSError, match=str(here.port)):
+            await other.start(HOST, here.port)
+        await other.close()
+    await backend.close()

@@ -113,3 +113,17 @@ def test_a_message_is_refused_at_its_first_byte_too_many() -> None:
     assert Scanner(len(data)).feed(data) == len(data)
     with pytest.raises(ThriftError, match="more than"):
         Scanner(len(data) - 2).feed(data[:50])
+
+
+def test_a_message_of_very_many_values_needs_bytes_in_them() -> None:
+    def strings(count: int, size: int) -> bytes:
+        text = struct.pack("!i", size) + b"x" * size
+        return message("m", b"\x0f\0\1\x0b" + struct.pack("!i", count) + text * count + b"\0")
+
+    full, empty = strings(100, 40), message("m", b"\x0c\0\1\0" * 100 + b"\0")
+    for data, steps_max in ((full, 10), (empty, 1_000)):
+        scanner = Scanner(BYTES_MAX, steps_max)
+        assert scanner.feed(data) == len(data)
+        assert 100 <= scanner.steps < 400
+    with pytest.raises(ThriftError, match="more than 113 values in the first 414 bytes"):
+        Scanner(BYTES_MAX, 10).feed(empty)

@@ -1,0 +1,150 @@
+"""What workers take from each other, and what they leave to metastores."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import structlog.testing
+
+from hive.thrift.binary import encode
+from hive.thrift.types import Struct, binary, i64, string
+from query_api.reasons import Reason
+from query_api.targets import Target, TargetKind
+from query_api.thrift import forward
+from query_api.thrift.call import Call, Relay
+from query_api.thrift.forward import FORWARDED, answer_fields
+from query_api.thrift.metastore.link import Address
+from query_api.thrift.settings import ThriftSettings
+from tests.query_api.shards import ORDERS
+from tests.query_api.thrift.serving import (
+    Client,
+    Metastore,
+    Running,
+    answer,
+    result,
+    serving,
+    until,
+)
+
+CALL = Struct("call", (1, "method", string), (2, "arguments", binary))
+ANSWER = Struct(
+    "answer",
+    *((1, "result", binary), (2, "source", string), (3, "reason", string)),
+    *((4, "epoch", i64), (5, "event", i64), (8, "targets", binary)),
+)
+OWNERS = {
+    "result": result("owner"),
+    "source": "cache",
+    "reason": "fresh",
+    "epoch": 0,
+    "event": 5,
+}
+REFUSED = b"\0"
+
+
+@asynccontextmanager
+async def owned() -> AsyncIterator[tuple[Running, Metastore]]:
+    """A worker that owns no shard, and who answers in place of their owner."""
+    owner = Metastore("owner")
+    owner.replies[FORWARDED] = encode(ANSWER, OWNERS)
+
+    async def owner_of(_: int) -> Address:
+        return owner.address
+
+    def not_ours(_: Call) -> Relay:
+        return Relay(Reason.NOT_OWNED, 1)
+
+    await owner.start()
+    async with serving(Metastore(), more={"owner_of": owner_of}, get_table=not_ours) as here:
+        yield here, owner
+    await owner.stop()
+
+
+async def said(client: Client) -> str:
+    reply = await client.call("get_table")
+    assert reply is not None
+    return reply.body[7:-1].decode()
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_taken"),
+    [
+        (OWNERS, True),
+        ({"result": result("owner")}, False),
+        ({**OWNERS, "source": "hearsay"}, False),
+        ({**OWNERS, "targets": b"none"}, False),
+    ],
+)
+async def test_an_answer_that_cant_be_read_is_the_metastores(
+    fields: dict[str, Any], is_taken: bool
+) -> None:
+    async with owned() as (here, owner):
+        owner.replies[FORWARDED] = encode(ANSWER, fields)
+        with structlog.testing.capture_logs() as logs:
+            assert await said(await here.connect()) == ("owner" if is_taken else "m:get_table")
+        errors = [entry["error"] for entry in logs if "owner does not answer" in entry["event"]]
+        assert len(errors) == (0 if is_taken else 1)
+        assert all("its answer can't be read" in error for error in errors)
+
+
+async def test_an_owner_that_was_restarted_is_asked_over_a_new_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forward, "LINKS_MAX", 1)
+    async with owned() as (here, owner):
+        client = await here.connect()
+        assert await said(client) == "owner"
+        await owner.stop()
+        await owner.start()
+        assert await said(client) == "owner"
+        assert owner.connections == 2
+
+
+async def test_an_owner_has_so_many_calls_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forward, "LINKS_MAX", 1)
+    async with owned() as (here, owner):
+        first, second = await here.connect(), await here.connect()
+        owner.delay_s = 0.05
+        waiting = asyncio.create_task(said(first))
+        await until(lambda: bool(owner.calls))
+        assert await said(second) == "m:get_table"
+        assert await waiting == "owner"
+        assert await said(second) == "owner"
+
+
+@pytest.mark.parametrize(
+    ("fields", "relays_reads"),
+    [
+        ({}, False),
+        ({"method": "get_table"}, False),
+        ({"method": "get_table", "arguments": b"\x0b"}, False),
+        ({"method": "get_table", "arguments": b"\0\0"}, False),
+        ({"method": "create_table", "arguments": b"\0"}, False),
+        ({"method": "get_table", "arguments": b"\0"}, True),
+    ],
+)
+async def test_a_forwarded_call_that_is_none_of_ours_is_refused(
+    fields: dict[str, Any], relays_reads: bool
+) -> None:
+    settings = ThriftSettings(relay_reads=relays_reads)
+    async with serving(settings=settings, get_table=lambda _: answer("ours")) as here:
+        client = await here.connect()
+        reply = await client.call(FORWARDED, encode(CALL, fields))
+        assert reply is not None
+        assert (reply.kind, reply.body) == (2, REFUSED)
+        assert not here.methods.calls
+        usual = {"method": "get_table", "arguments": b"\0"}
+        reply = await client.call(FORWARDED, encode(CALL, usual))
+        assert reply is not None
+        assert (result("ours") in reply.body) is not relays_reads
+
+
+@pytest.mark.parametrize(("count", "are_told"), [(2, True), (2_000, False)])
+def test_what_an_answer_tells_of_is_told_where_it_isnt_too_much(count: int, are_told: bool) -> None:
+    targets = tuple(
+        Target(TargetKind.TABLE, ORDERS.database.table(f"t{number}")) for number in range(count)
+    )
+    fields = answer_fields(answer("a", targets=targets), b"", (), is_guarded=True)
+    assert ("targets" in fields) is are_told
