@@ -96,10 +96,10 @@ def _head(token: str) -> tuple[str, str]:
         head = jwt.get_unverified_header(token)
     except PyJWTError as error:
         _refuse(error)
-    key_id, algorithm = head.get("kid", ""), head.get("alg")
-    if not isinstance(key_id, str) or not isinstance(algorithm, str):
+    algorithm = head.get("alg")
+    if not isinstance(algorithm, str):
         raise RefusedLoginError("the token can't be read")
-    return key_id, algorithm
+    return head.get("kid", ""), algorithm
 
 
 def _refuse(error: PyJWTError) -> NoReturn:

@@ -396,8 +396,7 @@ class HttpConnection(asyncio.Protocol):
 
     def call_ended(self) -> None:
         session, response = self.session, self._response
-        if session is None:
-            return
+        assert session is not None
         if response is not None and (response.first or session.ended is None):
             # A last reply that says why, or none to a client that wants no more.
             self.ended, self.why = session.ended, session.why
@@ -408,8 +407,8 @@ class HttpConnection(asyncio.Protocol):
             self.call_broke_off()
 
     def call_broke_off(self) -> None:
-        if self.session is not None:
-            self.end(self.session.ended or "failed", self.session.why)
+        assert self.session is not None
+        self.end(self.session.ended or "failed", self.session.why)
 
     # Refusals.
 

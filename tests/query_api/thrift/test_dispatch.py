@@ -455,7 +455,7 @@ async def test_with_relay_reads_nobody_asks_what_a_write_has_reached() -> None:
     for relays_reads in (True, False):
         settings = ThriftSettings(relay_reads=relays_reads)
         async with serving(Metastore(), settings=settings, get_table=cached) as here:
-            here.database.after_now = read  # type: ignore[assignment,method-assign]
+            here.database.after_now = read  # type: ignore[method-assign]
             client = await here.connect()
             await client.call("drop_table")
             assert await body(client, "get_table") == result("m:get_table")

@@ -1,6 +1,7 @@
 """Clients of HTTP that log in by tokens, which the keys of an issuer check."""
 
 import asyncio
+import base64
 import json
 import time
 from collections.abc import Sequence
@@ -143,6 +144,7 @@ async def test_a_token_that_another_signed_or_that_was_changed_is_refused(place:
         "HS256",
         headers={"kid": "first"},
     )
+    without_algorithm = base64.urlsafe_b64encode(b'{"kid":"first"}').decode().rstrip("=")
     unsigned = jwt.encode({"sub": "root"}, "", "none", headers={"kid": "first"})
     async with serving_http(settings=place.settings(), **METHODS) as here:
         for token, why in (
@@ -154,6 +156,8 @@ async def test_a_token_that_another_signed_or_that_was_changed_is_refused(place:
             (f"{head}.{content}", "the token can't be read"),
             ("no-token", "the token can't be read"),
             ("", "the token can't be read"),
+            (f"{without_algorithm}.{content}.{signature}", "the token can't be read"),
+            ("\u00e9", "the credentials can't be read"),
         ):
             said = await place.ask(here, bearer(token))
             assert (said.status, said.body.decode().strip()) == (401, why)

@@ -26,7 +26,7 @@ from query_api.thrift.settings import ThriftSettings
 from tests.query_api.shards import ORDERS, moment
 from tests.query_api.thrift.http_transport.clients import HEAD, call, post, serving_http
 from tests.query_api.thrift.serving import HOST, Metastore, answer, result, until
-from tests.query_api.thrift.structs import message, text
+from tests.query_api.thrift.structs import compacted, message, text
 from tests.support.hive.client import HiveClient
 from tests.support.hive.java import hive_java
 from tests.support.hive.metastore import Instances
@@ -111,6 +111,13 @@ async def test_a_request_may_come_byte_by_byte_and_in_chunks() -> None:
         chunks = (b"%x\r\n%b\r\n" % (len(part), part) for part in (body[:9], body[9:77], body[77:]))
         said = await client.ask(head + b"".join(chunks) + b"0\r\n\r\n")
         assert said.body == reply("get_table", result("c"))
+
+
+async def test_the_compact_protocol_is_answered_in_it_in_however_many_pieces() -> None:
+    pieces = result("pieces")
+    async with serving_http(get_table=lambda _: answer([pieces[:4], pieces[4:]])) as here:
+        said = await here.ask(post(compacted(message("get_table", b"\0"))))
+        assert (said.status, said.body) == (200, compacted(reply("get_table", pieces)))
 
 
 async def test_what_was_kept_for_one_transport_is_answered_by_the_other() -> None:
@@ -251,6 +258,8 @@ async def test_without_a_metastore_a_call_gets_the_exception_that_says_so() -> N
         (call("get_table").replace(b"POST", b"GET"), 405, "by POST"),
         (post(b"\0", path="/"), 404, "are sent to /metastore"),
         (post(b"\0", path="/metastores"), 404, "are sent to /metastore"),
+        (post(b"\0", path="//[/"), 404, "are sent to /metastore"),
+        (post(b"\0", {"connection": "upgrade", "upgrade": "h2c"}), 400, "calls by POST"),
         (post(b""), 400, "has no body"),
         (post(message("get_table", b"\0")[:-1]), 400, "one whole call"),
         (post(b"\x01\x00\x00\x00\x05PLAIN"), 400, ""),

@@ -1,12 +1,13 @@
 """Keys that many clients need at once."""
 
 import asyncio
+import json
 import ssl
 
 import pytest
 
 from query_api.thrift.http_transport import key_set
-from query_api.thrift.http_transport.key_set import KeyUrl, SigningKey
+from query_api.thrift.http_transport.key_set import KEYS_MAX, KeyUrl, SigningKey, read_keys
 
 KEY = SigningKey("key", frozenset())
 
@@ -30,3 +31,13 @@ async def test_a_client_that_goes_while_keys_are_fetched_keeps_them_from_nobody(
     await asyncio.wait([first])
     may_answer.set()
     assert await second == {"k": KEY}
+
+
+@pytest.mark.parametrize(
+    ("count", "why"),
+    [(KEYS_MAX, "no key of the set can check"), (KEYS_MAX + 1, f"more than {KEYS_MAX} keys")],
+)
+def test_a_set_has_so_many_keys(count: int, why: str) -> None:
+    data = json.dumps({"keys": [{"kty": "oct"}] * count}).encode()
+    with pytest.raises(ValueError, match=why):
+        read_keys(data)
