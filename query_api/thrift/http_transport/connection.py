@@ -397,6 +397,8 @@ class HttpConnection(asyncio.Protocol):
     def call_ended(self) -> None:
         session, response = self.session, self._response
         assert session is not None
+        if self._state is _State.CLOSED:
+            return
         if response is not None and (response.first or session.ended is None):
             # A last reply that says why, or none to a client that wants no more.
             self.ended, self.why = session.ended, session.why

@@ -10,10 +10,17 @@ from structlog.testing import capture_logs
 
 from query_api.thrift import server
 from query_api.thrift.call import Call, CallAnswer
+from query_api.thrift.http_transport.connection import DISCARDED_BYTES_MAX
 from query_api.thrift.http_transport.scheme import Proof
 from query_api.thrift.http_transport.settings import HttpSettings
 from query_api.thrift.settings import ThriftSettings
-from tests.query_api.thrift.http_transport.clients import HttpRunning, basic, call, serving_http
+from tests.query_api.thrift.http_transport.clients import (
+    HEAD,
+    HttpRunning,
+    basic,
+    call,
+    serving_http,
+)
 from tests.query_api.thrift.serving import answer, result, until
 from tests.query_api.thrift.structs import message
 
@@ -105,14 +112,19 @@ async def test_a_request_that_comes_during_a_call_ends_the_connection_after_it()
         assert await client.is_ended()
 
 
+@pytest.mark.parametrize("is_begun", [False, True])
 @pytest.mark.parametrize("is_refused", [False, True])
-async def test_a_reply_that_comes_after_the_end_is_dropped(is_refused: bool) -> None:
+async def test_a_reply_that_comes_after_the_end_is_dropped(
+    is_refused: bool, is_begun: bool
+) -> None:
     late = Late()
     async with serving_http(get_late=late.__call__) as here:
         client = await here.connect()
         client.writer.write(call("get_late"))
         await until(lambda: len(here.running.methods.calls) > 0)
         connection = connection_of(here)
+        if is_begun:
+            connection.session.write(b"the first piece")
         connection.end("limit", "too many bytes")
         if is_refused:
             connection.session.end("failed", "later", reply=b"later")
@@ -122,6 +134,34 @@ async def test_a_reply_that_comes_after_the_end_is_dropped(is_refused: bool) -> 
         said = await client.answer()
         assert (said.status, said.body) == (503, b"too many bytes\n")
         assert await client.is_ended()
+
+
+async def test_an_end_within_a_reply_leaves_no_whole_response() -> None:
+    late = Late()
+    async with serving_http(get_late=late.__call__) as here:
+        client = await here.connect()
+        client.writer.write(call("get_late"))
+        await until(lambda: len(here.running.methods.calls) > 0)
+        connection = connection_of(here)
+        for piece in (b"first", b"second"):
+            connection.session.write(piece)
+        connection.session.end("limit", "too many bytes", reply=b"why")
+        with pytest.raises((AssertionError, ConnectionResetError)):
+            await client.answer()
+        await until(lambda: 'refused_total{reason="limit"} 1.0' in here.metrics())
+
+
+async def test_what_follows_a_body_that_is_too_long_to_be_discarded_is_not_read() -> None:
+    size = DISCARDED_BYTES_MAX + 1
+    chunk = b"%x\r\n%b\r\n" % (size, bytes(size))
+    head = HEAD.replace("POST /", "POST /else").encode() + b"transfer-encoding: chunked\r\n\r\n"
+    async with serving_http() as here:
+        client = await here.connect()
+        await until(lambda: bool(here.running.server._connections))
+        connection_of(here).data_received(head + chunk + b"no chunk\r\n")
+        assert (await client.answer()).status == 404
+        assert await client.is_ended()
+        await until(lambda: 'refused_total{reason="protocol"} 1.0' in here.metrics())
 
 
 async def test_a_connection_without_a_call_has_nothing_to_pause() -> None:
