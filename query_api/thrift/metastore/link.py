@@ -77,17 +77,19 @@ class Link(asyncio.Protocol):
         self._transport.write(message if self.layer is None else self.layer.framed(message))
 
     def pause(self) -> None:
-        if self._transport is not None and self.usable:
+        if self.usable:
+            assert self._transport is not None
             self._transport.pause_reading()
 
     def resume(self) -> None:
-        if self._transport is not None and self.usable:
+        if self.usable:
+            assert self._transport is not None
             self._transport.resume_reading()
 
     def close(self) -> None:
         self._handler = None
-        if self._transport is not None:
-            self._transport.abort()
+        assert self._transport is not None
+        self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports aren't subclasses of asyncio's.

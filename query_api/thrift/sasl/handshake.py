@@ -5,7 +5,7 @@ from typing import Final
 
 from query_api.thrift.protocol.frames import Frames
 from query_api.thrift.sasl.mechanism import Accepted, Exchange, Identity, Layer, Mechanism
-from query_api.thrift.sasl.negotiation import Negotiation, State, Status
+from query_api.thrift.sasl.negotiation import Negotiation, Status
 
 START: Final = Status.START
 """The first byte of a client that speaks SASL; no message begins with it."""
@@ -47,7 +47,5 @@ class Handshake:
         return negotiation.complete(step.data)
 
     def refuse(self, why: str) -> bytes:
-        """The frame with which the handshake fails; empty if it has ended already."""
-        if self._negotiation.state in (State.DONE, State.FAILED):
-            return b""
+        """The frame with which the handshake fails."""
         return self._negotiation.refuse(why)

@@ -163,8 +163,5 @@ def refusal_of(error: GSSError) -> RefusedLoginError:
 
 def reason_of(error: GSSError) -> str:
     """What the library for Kerberos says of an error."""
-    try:
-        statuses = error.get_all_statuses(error.min_code, False)
-    except GSSError:
-        statuses = []
+    statuses = error.get_all_statuses(error.min_code, False)
     return "; ".join(statuses) or type(error).__name__

@@ -2,13 +2,23 @@
 
 from collections.abc import Hashable, Sequence
 
+import pytest
+
 from hive.thrift.binary import encode
 from query_api.thrift.call import Client
-from query_api.thrift.metastore.client_identity import _UGI, SET_UGI, ClientIdentity
+from query_api.thrift.metastore.client_identity import (
+    _CONF,
+    _UGI,
+    SET_META_CONF,
+    SET_UGI,
+    SETTINGS_MAX,
+    ClientIdentity,
+)
 from query_api.thrift.metastore.link import Reply
 from query_api.thrift.metastore.reader import MetastoreReader
-from query_api.thrift.protocol.wire import Message, MessageType, header
+from query_api.thrift.protocol.wire import STOP, Message, MessageType, header
 from query_api.thrift.sasl.mechanism import Identity
+from tests.query_api.thrift.serving import result
 
 
 async def ask(_: str, __: bytes) -> Reply | None:
@@ -50,3 +60,31 @@ def test_who_has_proved_a_name_is_known_by_it() -> None:
     identity = says("eve")
     identity.prove(Identity("ann", "GSSAPI", "ann@EXAMPLE.COM"))
     assert key(identity) == "ann@EXAMPLE.COM"
+
+
+@pytest.mark.parametrize(
+    ("body", "counts"),
+    [
+        (encode(_CONF, {"key": "metastore.client.socket.timeout", "value": "1"}), False),
+        (encode(_CONF, {"key": "metastore.try.direct.sql", "value": "1"}), True),
+        (b"\x0b\0\1\0\0\0\2\xff\xff\0", True),
+    ],
+)
+def test_a_setting_that_the_metastore_took_counts_even_if_it_cant_be_read(
+    body: bytes, counts: bool
+) -> None:
+    client = Client("here")
+    identity = ClientIdentity(client, lambda: b"")
+    message = Message(body, SET_META_CONF, MessageType.CALL, bytes(4), 0, 1)
+    identity.set(message, result("refused"))
+    assert not client.has_settings
+    identity.set(message, STOP)
+    assert client.has_settings is counts
+
+
+def test_so_many_settings_are_repeated() -> None:
+    identity = ClientIdentity(Client("here"), lambda: b"")
+    for number in range(SETTINGS_MAX + 1):
+        body = encode(_CONF, {"key": f"k{number}", "value": "1"})
+        identity.set(Message(body, SET_META_CONF, MessageType.CALL, bytes(4), 0, 1), STOP)
+    assert len(identity.introduction.session) == SETTINGS_MAX

@@ -13,8 +13,8 @@ from query_api.thrift.metastore.upstream import Upstreams, UpstreamSettings
 from query_api.thrift.settings import ThriftSettings
 from tests.query_api.thrift.methods import wire
 from tests.query_api.thrift.methods.wire import arguments
-from tests.query_api.thrift.serving import HOST, Client, Metastore, result, serving
-from tests.query_api.thrift.structs import text
+from tests.query_api.thrift.serving import HOST, Client, Metastore, result, serving, until
+from tests.query_api.thrift.structs import message, text
 from tests.support.hive.metastore import MetastoreFactory
 
 WAREHOUSE = text(1, "metastore.warehouse.dir") + text(2, "") + b"\0"
@@ -185,3 +185,28 @@ async def test_a_real_metastore_tells_clients_with_settings_of_their_own_the_sam
                 reply = await client.call(method, call)
                 assert reply is not None
                 assert reply.body == direct.call(method, call), method
+
+
+async def test_an_exception_is_told_but_not_kept() -> None:
+    async with serving(Metastore()) as here:
+        (metastore,) = here.metastores
+        metastore.kinds["get_config_value"] = 3
+        client = await here.connect()
+        for calls in (2, 4):
+            reply = await client.call("get_config_value", WAREHOUSE)
+            assert reply is not None
+            assert reply.kind == 3
+            assert len(metastore.heard) == calls
+
+
+async def test_a_client_that_goes_while_it_waits_leaves_no_half_answer() -> None:
+    async with serving(Metastore()) as here:
+        (metastore,) = here.metastores
+        metastore.delay_s = 0.05
+        gone, client = await here.connect(), await here.connect()
+        gone.send(message("get_config_value", WAREHOUSE))
+        await until(lambda: bool(metastore.calls))
+        await gone.close()
+        metastore.replies["get_config_value"] = result("next")
+        assert await value(client, OTHER) == result("next")
+        assert metastore.connections == 2

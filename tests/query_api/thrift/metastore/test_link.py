@@ -2,14 +2,15 @@
 
 import asyncio
 import struct
+from typing import Any
 
 import pytest
 
 from hive.errors import UpstreamError
-from query_api.thrift.metastore.link import Reply, ask
-from query_api.thrift.metastore.upstream import Upstreams, UpstreamSettings
+from query_api.thrift.metastore.link import CollectedReply, Reply, ask
+from query_api.thrift.metastore.upstream import Introduction, Upstreams, UpstreamSettings
 from query_api.thrift.protocol.scanner import Scanner
-from tests.query_api.thrift.serving import Metastore, result
+from tests.query_api.thrift.serving import Metastore, result, until
 from tests.query_api.thrift.structs import message
 
 
@@ -46,3 +47,64 @@ async def test_only_the_reply_to_the_same_call_is_one(method: str, difference: i
     finally:
         link.close()
         await metastore.stop()
+
+
+class Talkative(Metastore):
+    """Says more than it is asked."""
+
+    def _reply(self, scanner: Scanner, writer: asyncio.StreamWriter) -> bool:
+        super()._reply(scanner, writer)
+        if scanner.method == "get_two":
+            super()._reply(scanner, writer)
+        else:
+            asyncio.get_running_loop().call_later(0.01, super()._reply, scanner, writer)
+        return True
+
+
+@pytest.mark.parametrize("method", ["get_two", "get_later"])
+async def test_a_metastore_that_says_more_than_it_is_asked_is_left(method: str) -> None:
+    metastore = Talkative()
+    await metastore.start()
+    link = await Upstreams(UpstreamSettings((metastore.address,))).open()
+    assert (await ask(link, method, b"\0")).body == result(f"m:{method}")
+    await until(lambda: not link.usable)
+    # Who takes replies from it may yet pause it.
+    link.pause()
+    link.resume()
+    await metastore.stop()
+
+
+async def test_a_reply_that_nobody_awaits_any_more_is_dropped() -> None:
+    for ends in (CollectedReply.whole, lambda collected: CollectedReply.lost(collected, "gone")):
+        collected = CollectedReply()
+        collected.reply.cancel()
+        ends(collected)
+        assert collected.reply.cancelled()
+
+
+async def test_metastores_that_want_logins_take_no_client_that_has_proved_nothing() -> None:
+    class Login:
+        principal = "metatide"
+
+        def exchange(self, host: str) -> Any:
+            raise AssertionError(host)
+
+        def forget_tickets(self) -> None:
+            pass
+
+    settings = UpstreamSettings((("host", 1),), login=Login(), impersonates=True)
+    client = Introduction("ann", "", None, b"", [], None)
+    with pytest.raises(UpstreamError, match="only clients that have proved who they are"):
+        await Upstreams(settings).open(client)
+
+
+async def test_a_metastore_that_refuses_a_clients_settings_is_left_for_another() -> None:
+    metastore = Metastore()
+    metastore.kinds["setMetaConf"] = 3
+    await metastore.start()
+    upstreams = Upstreams(UpstreamSettings((metastore.address,)))
+    client = Introduction("ann", "", None, b"", [message("setMetaConf", b"\0")], None)
+    with pytest.raises(UpstreamError, match="it refused the client's session settings"):
+        await upstreams.open(client)
+    await until(lambda: not metastore._writers)
+    await metastore.stop()

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hive.errors import RefusedLoginError
+from hive.errors import RefusedLoginError, UpstreamError
 from query_api.thrift.sasl import digest
-from query_api.thrift.sasl.digest import Digest, challenge, read_digest
+from query_api.thrift.sasl.digest import Digest, challenge, nonce_of, read_digest
 
 FIELDS = {
     "username": '"dG9rZW4="',
@@ -73,3 +73,18 @@ def test_what_is_wrong_is_named(changed: dict[str, str | None], why: str) -> Non
 def test_any_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(RefusedLoginError):
         read_digest(data, "n")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('realm="unended', "can't be read"),
+        ('realm="default",nonce="n",qop="auth-int,auth-conf"', "use upstream.tls"),
+        ('realm="default",qop="auth"', "isn't one of a metastore"),
+        ('realm="other",nonce="n",qop="auth"', "isn't one of a metastore"),
+    ],
+)
+def test_what_is_wrong_with_a_metastores_challenge_is_named(text: str, why: str) -> None:
+    assert nonce_of(challenge("n")) == nonce_of(b'realm="default",nonce="n"') == "n"
+    with pytest.raises(UpstreamError, match=re.escape(why)):
+        nonce_of(text.encode())

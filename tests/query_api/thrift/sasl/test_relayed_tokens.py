@@ -5,6 +5,7 @@ import base64
 from typing import Any, cast
 
 import pytest
+import structlog.testing
 
 from hive.errors import RefusedLoginError
 from query_api.thrift.metastore.login.negotiation import Peer
@@ -12,6 +13,7 @@ from query_api.thrift.sasl.digest import challenge, read_digest
 from query_api.thrift.sasl.mechanism import Accepted, Challenge
 from query_api.thrift.sasl.negotiation import Status
 from query_api.thrift.sasl.relayed_tokens import RelayedTokens
+from query_api.thrift.sasl.tokens import DelegationTokens, identifier_of, owner_of
 
 pytestmark = pytest.mark.anyio
 NONCE = "of the metastore"
@@ -23,13 +25,13 @@ class Checking:
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []
-        self._said = [(Status.OK, challenge(NONCE)), (Status.COMPLETE, b"rspauth=x")]
+        self.said = [(Status.OK, challenge(NONCE)), (Status.COMPLETE, b"rspauth=x")]
 
     def send(self, _: Status, data: bytes) -> None:
         self.sent.append(data)
 
     async def receive(self) -> tuple[int, bytes]:
-        return self._said.pop(0)
+        return self.said.pop(0)
 
     def abort(self) -> None:
         pass
@@ -41,11 +43,15 @@ def name_of(owner: str) -> str:
     return base64.b64encode(b"\0" + texts + b"\1\2\3\4").decode()
 
 
-async def login(metastore: Checking, response: bytes) -> Accepted | Challenge:
+def relaying(metastore: Checking) -> RelayedTokens:
     async def open_peer() -> tuple[Peer, asyncio.Transport]:
         return cast(Peer, metastore), cast(Any, metastore)
 
-    exchange = RelayedTokens(open_peer, "EXAMPLE.COM").begin()
+    return RelayedTokens(open_peer, "EXAMPLE.COM")
+
+
+async def login(metastore: Checking, response: bytes) -> Accepted | Challenge:
+    exchange = relaying(metastore).begin()
     assert isinstance(await exchange.answer(b""), Challenge)
     return await exchange.answer(response)
 
@@ -92,3 +98,45 @@ async def test_a_response_that_others_could_read_otherwise_is_refused(
     with pytest.raises(RefusedLoginError, match="DIGEST-MD5: the response"):
         await login(metastore, response(mine.format(**names), value=value.format(**names)))
     assert len(metastore.sent) == 2
+
+
+async def test_a_metastore_that_wants_more_than_there_is_is_told() -> None:
+    metastore = Checking()
+    metastore.said[1] = (Status.OK, b"more?")
+    own = response(f'username="{name_of("ann")}"')
+    with (
+        structlog.testing.capture_logs() as logs,
+        pytest.raises(RefusedLoginError, match="can't be checked now"),
+    ):
+        await login(metastore, own)
+    assert [entry["why"] for entry in logs] == [
+        "it wants more of a login by DIGEST-MD5 than there is"
+    ]
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [relaying(Checking()), DelegationTokens(lambda _: None, "EXAMPLE.COM")],
+    ids=["relayed", "read"],
+)
+async def test_a_response_without_a_challenge_is_refused(
+    tokens: RelayedTokens | DelegationTokens,
+) -> None:
+    with pytest.raises(RefusedLoginError, match="begins with a challenge"):
+        await tokens.begin().answer(b"first")
+    assert isinstance(await tokens.begin().answer(b""), Challenge)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("no base64", "isn't the identifier"),
+        ("\u00e9", "isn't the identifier"),
+        ("", "isn't the identifier"),
+        (name_of(""), "without an owner"),
+    ],
+)
+async def test_a_name_that_is_no_tokens_is_refused(name: str, why: str) -> None:
+    with pytest.raises(RefusedLoginError, match=why):
+        owner_of(identifier_of(name), "EXAMPLE.COM")
+    assert owner_of(identifier_of(name_of("ann@EXAMPLE.COM")), "EXAMPLE.COM").user == "ann"

@@ -13,12 +13,13 @@ class Both:
     def __init__(self) -> None:
         self.begun: list[str] = []
         self.ended: list[str] = []
+        self.is_writable = True
 
     def begin(self, message: Message) -> None:
         self.begun.append(message.method)
 
     def writable(self, writable: bool) -> None:
-        pass
+        self.is_writable = writable
 
     def close(self) -> None:
         pass
@@ -44,3 +45,9 @@ def test_only_calls_that_need_a_reply_pass(method: str, kind: MessageType, passe
     gate.begin(Message(head + b"\0", method, kind, b"\0\0\0\1", len(head), 0))
     assert both.begun == ([method] if passes else [])
     assert both.ended == ([] if passes else ["unauthenticated"])
+
+
+def test_the_calls_behind_the_gate_know_whether_their_client_takes_replies() -> None:
+    both = Both()
+    UnauthenticatedCalls(both, both, frozenset(), "log in").writable(False)
+    assert not both.is_writable

@@ -7,7 +7,11 @@ import pytest
 from hive.delegation_tokens import Token
 from hive.errors import UpstreamError
 from query_api.thrift.metastore.link import Address
-from query_api.thrift.metastore.login.impersonation import Impersonation
+from query_api.thrift.metastore.login import impersonation
+from query_api.thrift.metastore.login.impersonation import Impersonation, ask_for_token
+from query_api.thrift.metastore.upstream import Upstreams, UpstreamSettings
+from tests.query_api.thrift import serving
+from tests.query_api.thrift.serving import result
 
 pytestmark = pytest.mark.anyio
 ADDRESS: Address = ("metastore", 9083)
@@ -51,3 +55,33 @@ async def test_a_token_that_is_refused_is_replaced() -> None:
         tokens.forget(ADDRESS, "ann", refused)
         assert await tokens.token(ADDRESS, "ann") == Token(b"ann", b"2")
     assert await tokens.token(ADDRESS, "eve") == Token(b"eve", b"3")
+
+
+async def test_so_many_tokens_are_kept_the_last_used_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(impersonation, "TOKENS_MAX", 2)
+    metastore = Metastore()
+    tokens = Impersonation(metastore.fetch)
+    for user in ("ann", "bob", "ann", "eve", "ann", "bob"):
+        await tokens.token(ADDRESS, user)
+    assert metastore.users == ["ann", "bob", "eve", "bob"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "why"),
+    [
+        (3, b"\0", "gives no delegation tokens"),
+        (2, result("no token"), "delegation token can't be read"),
+        (2, b"\x0b\0\0\0\0\0\2\xff\xff\0", "delegation token can't be read"),
+        (2, b"\0", "doesn't let metatide act for ann.*it doesn't say why"),
+    ],
+)
+async def test_why_a_metastore_gives_no_token_is_told(kind: int, reply: bytes, why: str) -> None:
+    metastore = serving.Metastore()
+    metastore.kinds["get_delegation_token"] = kind
+    metastore.replies["get_delegation_token"] = reply
+    await metastore.start()
+    link = await Upstreams(UpstreamSettings((metastore.address,))).open()
+    with pytest.raises(UpstreamError, match=why):
+        await ask_for_token(link, "ann", "metatide")
+    link.close()
+    await metastore.stop()
