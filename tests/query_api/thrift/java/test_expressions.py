@@ -4,6 +4,9 @@ import asyncio
 from collections.abc import Callable
 from time import monotonic
 
+import structlog.testing
+
+from hive.errors import JavaError
 from metatide.stack.java import find_java
 from query_api.thrift.call import RelayReason
 from query_api.thrift.java import expressions
@@ -91,4 +94,33 @@ async def test_there_are_limits() -> None:
     assert reader._remembered_bytes <= expressions.REMEMBERED_BYTES_MAX
     assert sum(map(len, reader._remembered)) <= expressions.REMEMBERED_BYTES_MAX
     assert reader.at_once((99).to_bytes(8) + bytes(big)) == "a = 1"
+    await reader.close()
+
+
+class Broken(Reads):
+    """A gateway whose process has gone."""
+
+    closed_count = 0
+
+    async def call(self, *given: object) -> str | None:
+        await super().call(*given)
+        raise JavaError("no answer")
+
+    async def close(self) -> None:
+        self.closed_count += 1
+
+
+async def test_a_process_that_fails_is_ended_once_and_another_begun_after_a_while() -> None:
+    gateway = Broken(None)
+    reader = reading(gateway)
+    asking = [asyncio.create_task(reader.text(expression)) for expression in (b"\1a", b"\1b")]
+    await until(lambda: gateway.asked_count == 2)
+    with structlog.testing.capture_logs() as logs:
+        gateway.go_on.set()
+        assert await asyncio.gather(*asking) == [RelayReason.EXPRESSION] * 2
+    assert [entry["error"] for entry in logs] == ["no answer"]
+    assert gateway.closed_count == 1
+    assert await reader.text(b"\1a") is RelayReason.EXPRESSION
+    assert reader._starting is None, "it waits before it begins again"
+    assert reader.outcomes == {"failed": 2, "not_running": 1}
     await reader.close()
