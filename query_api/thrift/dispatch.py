@@ -100,7 +100,7 @@ class Dispatch:
             reply = refusal(method, message.sequence, Fault.PROTOCOL_ERROR, why)
             self._connection.end("protocol", why, reply=reply)
         elif method == SET_UGI and self._relay.introduce(message):
-            self._connection.done()
+            self._replies.unanswered()
         else:
             self._relay.send(message, RelayReason.NOT_CACHED, copies=method == SET_META_CONF)
 
@@ -258,7 +258,7 @@ class Dispatch:
             answer = _failed(message, error)
         if isinstance(answer, Relay) or self._hub.guard.leaves(answer.targets):
             self._connection.write(reply(message, REFUSED, partners, nonce))
-            self._connection.done()
+            self._replies.unanswered()
         else:
             result = await whole(answer.result, self._connection.count)
             names, is_guarded = self._hub.database.history.former_names, self._hub.guard.is_on

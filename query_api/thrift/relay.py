@@ -174,7 +174,7 @@ class ClientRelay:
             reply = refusal(message.method, message.sequence, Fault.INTERNAL_ERROR, why)
             self._connection.write(reply)
             self._hub.metrics.refused["upstream"] += 1
-            self._connection.done()
+            self._replies.unanswered()
         else:
             self._begin(call, self._link)
 

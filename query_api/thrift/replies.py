@@ -86,6 +86,11 @@ class Replies:
         self._log_slow(method, source, reason, seconds)
         self._connection.done()
 
+    # Overridden in `traced_dispatch.py`.
+    def unanswered(self) -> None:
+        """Ends a call whose reply was written, and counts as no answer."""
+        self._connection.done()
+
     def _write_some(self, chunks: Iterator[bytes]) -> bool:
         """Writes the next chunks of an answer; returns whether it is complete."""
         written = 0

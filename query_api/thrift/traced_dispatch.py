@@ -32,10 +32,17 @@ class _TracedReplies(Replies):
         self._end(method, METASTORE, why)
         super().relayed(method, why)
 
-    def _end(self, method: str, source: str, reason: str) -> None:
+    def unanswered(self) -> None:
+        self._take().end()
+        super().unanswered()
+
+    def _take(self) -> Span:
         span, self.span = self.span, None
-        if span is None:
-            return
+        assert span is not None
+        return span
+
+    def _end(self, method: str, source: str, reason: str) -> None:
+        span = self._take()
         grounds(span, source, reason)
         span.end()
         trace_id = sampled_trace_id(span)
@@ -72,8 +79,8 @@ class _TracedRelay(ClientRelay):
         super()._begin(call, link)
 
     def relayed(self, call: RelayedCall) -> None:
-        if self._traced.span is not None:
-            self._tracing.relay(self._traced.span, self._began_ns)
+        assert self._traced.span is not None
+        self._tracing.relay(self._traced.span, self._began_ns)
         super().relayed(call)
 
 

@@ -1,12 +1,16 @@
 """The traces of calls over Thrift."""
 
+import pytest
 from prometheus_client.openmetrics.exposition import generate_latest
 
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Relay
+from query_api.thrift.forward import FORWARDED
+from query_api.thrift.metastore.client_identity import SET_UGI
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from tests.query_api.thrift.http_transport.clients import PATH, call, serving_http
 from tests.query_api.thrift.serving import HOST, Metastore, answer, serving
+from tests.query_api.thrift.structs import text
 from tests.support.spans import Spans, said, trace_ids, tree
 
 
@@ -78,3 +82,16 @@ async def test_a_call_says_who_answered_and_what_a_relay_took() -> None:
     assert said(relayed, "call").items() >= by_metastore.items()
     assert f"{next(iter(trace_ids(relayed))):032x}" in metrics
     assert len(trace_ids([*at_once, *waited, *relayed])) == 3
+
+
+@pytest.mark.parametrize(
+    ("method", "body"),
+    [("get_cold", b"\0"), (SET_UGI, text(1, "ann") + b"\0"), (FORWARDED, b"\0")],
+)
+async def test_a_call_that_nobody_answers_has_a_span_too(method: str, body: bytes) -> None:
+    spans = Spans()
+    async with serving(tracing=spans.tracing, get_cold=lambda _: Relay(Reason.COLD)) as here:
+        client = await here.connect()
+        assert await client.call(method, body) is not None
+        [span] = [span for span in spans.take() if span.name == "call"]
+        assert (span.attributes or {})["rpc.method"] == method
