@@ -1,5 +1,7 @@
 """The traces of calls over Thrift."""
 
+import asyncio
+
 import pytest
 from prometheus_client.openmetrics.exposition import generate_latest
 
@@ -9,8 +11,8 @@ from query_api.thrift.forward import FORWARDED
 from query_api.thrift.metastore.client_identity import SET_UGI
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from tests.query_api.thrift.http_transport.clients import PATH, call, serving_http
-from tests.query_api.thrift.serving import HOST, Metastore, answer, serving
-from tests.query_api.thrift.structs import text
+from tests.query_api.thrift.serving import HOST, Metastore, answer, serving, until
+from tests.query_api.thrift.structs import message, text
 from tests.support.spans import Spans, said, trace_ids, tree
 
 
@@ -95,3 +97,19 @@ async def test_a_call_that_nobody_answers_has_a_span_too(method: str, body: byte
         assert await client.call(method, body) is not None
         [span] = [span for span in spans.take() if span.name == "call"]
         assert (span.attributes or {})["rpc.method"] == method
+
+
+async def test_a_call_whose_client_goes_has_a_span_too() -> None:
+    spans = Spans()
+
+    async def never(_: Call) -> CallAnswer:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with serving(tracing=spans.tracing, get_never=never) as here:
+        client = await here.connect()
+        client.send(message("get_never", b"\0"))
+        await until(lambda: bool(here.methods.calls))
+        await client.close()
+        await until(lambda: not here.server._connections)
+        assert [span.name for span in spans.take()] == ["call"]

@@ -54,8 +54,12 @@ async def directories(tls: Tls, *answers: bytes) -> AsyncIterator[Directories]:
         async def serve(
             reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: bytes = answer
         ) -> None:
-            await reader.read(1)
-            writer.write(answer)
+            size = (await reader.readexactly(2))[1]
+            if size == 0x82:
+                size = int.from_bytes(await reader.readexactly(2))
+            request = await reader.readexactly(size)
+            if request.startswith(b"\2\1\1\x60"):
+                writer.write(answer)
             writer.close()
 
         servers.append(await asyncio.start_server(serve, HOST, 0, ssl=tls.serves))
@@ -72,6 +76,12 @@ async def test_a_directory_may_write_lengths_in_either_form(tls: Tls, is_long: b
     async with directories(tls, bound(WRONG_PASSWORD, is_long=is_long)) as one:
         with pytest.raises(RefusedLoginError, match=WRONG):
             await one.check("ann", "secret")
+
+
+@pytest.mark.parametrize("length", [10, 200, 250])
+async def test_passwords_may_be_long(tls: Tls, length: int) -> None:
+    async with directories(tls, bound(SUCCESS)) as only:
+        assert await only.check("ann", "x" * length) == "ann"
 
 
 @pytest.mark.parametrize(
