@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from random import SystemRandom
-from typing import Final
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -45,6 +45,22 @@ def until(seconds: float, seeds: Iterator[str]) -> Iterator[str]:
     """So many of the seeds as are begun in this time."""
     deadline = time.monotonic() + seconds
     return itertools.takewhile(lambda _: time.monotonic() < deadline, seeds)
+
+
+class FailedSeed(NamedTuple):
+    """A seed that fails, and how."""
+
+    seed: str
+    story: str
+
+
+def try_for(first: str, seconds: float) -> str | FailedSeed:
+    """Tries a seed and those that follow from it for so long. Returns what ran, as a line."""
+    failed: list[str] = []
+    try:
+        return try_seeds(until(seconds, seeds_of(first)), on_failure=failed.append)
+    except pytest.fail.Exception as failure:
+        return FailedSeed(failed[0], str(failure))
 
 
 def try_seeds(

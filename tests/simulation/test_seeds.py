@@ -4,13 +4,24 @@ SIMULATION_SEED=SEED repeats a run; SIMULATION_SECONDS says how long new seeds a
 """
 
 import os
-from itertools import chain, islice
+from concurrent.futures import ProcessPoolExecutor
+from itertools import chain, islice, repeat
+from multiprocessing import get_context
 from typing import Final
 
 import pytest
 
 from tests.simulation.bugs import BUGS, put_back
-from tests.simulation.seeds import SEED, commits_seed, new_seed, seeds_of, try_seeds, until
+from tests.simulation.seeds import (
+    SEED,
+    FailedSeed,
+    commits_seed,
+    new_seed,
+    seeds_of,
+    try_for,
+    try_seeds,
+    until,
+)
 from tests.support.summary import Say
 
 SECONDS: Final = "SIMULATION_SECONDS"
@@ -51,8 +62,18 @@ def test_new_seeds(request: pytest.FixtureRequest, say: Say) -> None:
 
 @pytest.mark.torture
 @pytest.mark.timeout(0)
-def test_new_seeds_for_long(request: pytest.FixtureRequest, say: Say) -> None:
-    _try_new_seeds(request.config, say, new_seed(), float(os.environ.get(SECONDS, "3600")))
+def test_new_seeds_for_long_on_all_cores(request: pytest.FixtureRequest, say: Say) -> None:
+    seconds = float(os.environ.get(SECONDS, "3600"))
+    firsts = [new_seed() for _ in range(os.cpu_count() or 1)]
+    with ProcessPoolExecutor(len(firsts), get_context("spawn")) as cores:
+        runs = list(cores.map(try_for, firsts, repeat(seconds)))
+    failures = [run for run in runs if isinstance(run, FailedSeed)]
+    assert request.config.cache is not None
+    request.config.cache.set(FAILED, [failure.seed for failure in failures])
+    for run in runs:
+        if isinstance(run, str):
+            say("new seeds of the simulation", run)
+    assert not failures, "\n".join(failure.story for failure in failures)
 
 
 def test_failing_seed_is_told_and_named() -> None:
