@@ -70,7 +70,7 @@ def encode(moment: AnyMoment, former_names: Container[TableName]) -> bytes | Non
 
     `former_names` holds the tables that late events may still call by a former name.
     """
-    if any(target.is_of_table and target.name in former_names for target in moment.targets):
+    if any(target.has_former_names and target.name in former_names for target in moment.targets):
         return None
     if not moment.mark:
         return None

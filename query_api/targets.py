@@ -51,6 +51,11 @@ class Target(msgspec.Struct, frozen=True):
         return self.kind in OF_TABLE
 
     @property
+    def has_former_names(self) -> bool:
+        """Whether a late event may touch it under the name that a table had before a rename."""
+        return self.is_of_table or self.kind is TargetKind.NAMES
+
+    @property
     def db(self) -> DatabaseName:
         return self.name.database
 

@@ -102,6 +102,9 @@ class Loads(msgspec.Struct, array_like=True):
     event shows that type on both sides."""
     unended_row: int = 0
     """The greatest `lo` of rows whose load hasn't ended; 0 if there are none."""
+    moved_at: int = -1
+    """Of a list of names: the last event that moved a table into the database from another one,
+    whose name late events may still use; -1 if none did."""
 
     def cold(self, applied: int, shard_floor: int) -> Cold | None:
         """Why the scope as a whole can't be answered; None when it is warm."""

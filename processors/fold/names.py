@@ -27,6 +27,8 @@ def put_name(work: WorkingSet, event: int, action: PutName) -> None:
     key, data = keys.name(action.db, action.name.table), name_data(action.name)
     loads = work.names_of(action.db)
     note_type(loads, event, action.name)
+    if action.altered and action.before is None:
+        loads.moved_at = event
     if not action.altered or _is_sure(work, loads, event, action, data):
         put(work, loads, key, event, data)
         return

@@ -16,8 +16,10 @@ Names = tuple[TableName, ...]
 
 
 class FormerNames(Mapping[TableName, Names]):
-    """The former names of tables by their names. What no row can use any more is forgotten when
-    there are many: nobody asks again for a table that was dropped.
+    """The former names of tables by their names, and of databases into which a table was moved.
+
+    What no row can use any more is forgotten when there are many: nobody asks again for a table
+    that was dropped.
     """
 
     def __init__(self) -> None:

@@ -62,7 +62,9 @@ class LatestLog:
     def _last_of(self, target: Target) -> int:
         """The last event that touched a target, under any of its names; 0 if none did."""
         if not target.is_of_table:
-            return self._others.get(target, 0)
+            last = self._others.get(target, 0)
+            has_former_names = target.has_former_names and target.name in self._former_names
+            return max(last, self._last_of_any_table) if has_former_names else last
         names = (target.name, *self._former_names.get(target.name, ()))
         if ANY_TABLE in names:
             return self._last_of_any_table

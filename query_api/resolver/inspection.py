@@ -94,7 +94,7 @@ class Inspection:
             why = self._why_of_another_history(facts.reached, reader.head.mark)
             if why is not None:
                 facts = msgspec.structs.replace(facts, refused=why)
-        if facts.former_names or facts.refused is None:
+        if target.has_former_names and (facts.former_names or facts.refused is None):
             applied = facts.reached.event
             self._history.former_names.note(target.name, facts.former_names, applied)
         current = None

@@ -124,10 +124,15 @@ def _is_doubtful(state: TableState, target: Target) -> bool:
 
 
 def _former_names(state: TableState, head: ShardHead) -> tuple[TableName, ...]:
-    oldest = head.applied - MISNAMED_EVENTS_MAX
-    if head.renames_floor >= max(oldest, 0):
+    if _may_be_misnamed(head):
         return (ANY_TABLE,)
+    oldest = head.applied - MISNAMED_EVENTS_MAX
     return tuple(former.name for former in state.former_names if former.event >= oldest)
+
+
+def _may_be_misnamed(head: ShardHead, moved_at: int = -1) -> bool:
+    """Whether late events may use a former name that isn't known, as after a rename at an event."""
+    return max(head.renames_floor, moved_at) >= max(head.applied - MISNAMED_EVENTS_MAX, 0)
 
 
 def _is_sure(entry: Entry | None, loads: Loads, head: ShardHead) -> bool:
@@ -154,8 +159,12 @@ def _is_silent(reader: ShardReader, target: Target, table: Entry | None) -> bool
 def _facts_of_names(reader: ShardReader, target: Target, reached: Position) -> Facts:
     loads = reader.names_loads(target.db)
     refused, detail = _list_is_cold(reader, loads)
-    silent = target.kind is TargetKind.FUNCTIONS or (loads is not None and loads.silent)
-    return Facts(reached, refused, detail, silent=silent)
+    if target.kind is TargetKind.FUNCTIONS:
+        return Facts(reached, refused, detail, silent=True)
+    moved_at = -1 if loads is None else loads.moved_at
+    former_names = (ANY_TABLE,) if _may_be_misnamed(reader.head, moved_at) else ()
+    silent = loads is not None and loads.silent
+    return Facts(reached, refused, detail, silent=silent, former_names=former_names)
 
 
 def _facts_of_databases(reader: ShardReader, target: Target, reached: Position) -> Facts:

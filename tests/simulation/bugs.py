@@ -146,6 +146,13 @@ BUGS: Final = (
         "            pass",
     ),
     Bug(
+        "a list of names doesn't tell that a table was moved into the database",
+        "a-drop-under-a-name-in-another-database",
+        "processors.fold.names",
+        "        loads.moved_at = event",
+        "        pass",
+    ),
+    Bug(
         "a missing table gives other reads grounds",
         "a-missing-table-that-was-asked-for-in-two-ways",
         "query_api.resolver.plain_reads",

@@ -148,9 +148,6 @@ def drop_table(now: Moment, picks: Picks) -> Apply | None:
 
     def apply(now: Moment) -> Change:
         table = _same(now, read)
-        if table.name.database != read.name.database:
-            # `latest` doesn't see yet that this touches the names of the other database.
-            raise Refused
         changes: dict[str, Any] = {"content": now.content.without_table(table.name)}
         if table.row.managed:
             changes |= _without_ids(now, table.name)

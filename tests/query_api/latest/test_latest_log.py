@@ -60,6 +60,15 @@ def test_any_row_touches_a_table_that_may_have_had_any_name() -> None:
     assert log.about(TABLE, 11) == Current(13)
 
 
+def test_any_row_touches_a_list_into_which_a_table_was_moved() -> None:
+    """Its writer had read the table in another database, and drops it under that name."""
+    dropped = table_name(None, "elsewhere", "orders")
+    log = LatestLog(0, 12, [of(11, dropped), of(12)], {DB: [ANY_TABLE]})
+    assert log.about(Target(TargetKind.NAMES, DB), 10) == Current(12, Reason.BEHIND)
+    assert log.about(Target(TargetKind.NAMES, DB), 11) == Current(12)
+    assert log.about(Target(TargetKind.DATABASE, DB), 10) == Current(12)
+
+
 @pytest.mark.parametrize("rows", [[], [of(12)], [of(10), of(12)], [of(11)]])
 def test_rows_that_are_missing_leave_a_doubt(rows: list[tuple[int, RowEffects]]) -> None:
     assert LatestLog(0, 12, rows).about(OTHER_TABLE, 10) == Current(12, Reason.GAP)

@@ -24,6 +24,7 @@ from state.records.actions import (
     AlterPartition,
     AlterTable,
     CommitTxn,
+    CreateNames,
     CreateTable,
     DropPartitions,
     PutConstraints,
@@ -309,6 +310,22 @@ def test_a_renamed_table_knows_what_it_was_called() -> None:
     assert facts(TABLE, *records).former_names == (old,)
     later = change(MISNAMED_EVENTS_MAX + 2, after=1)
     assert facts(TABLE, *records, later).former_names == ()
+
+
+def test_a_list_knows_that_a_table_was_moved_into_its_database() -> None:
+    names, functions = (
+        of_database(kind, SALES) for kind in (TargetKind.NAMES, TargetKind.FUNCTIONS)
+    )
+    before = NameImage("old", "MANAGED_TABLE", "ann", None, 1)
+    line = NameImage("orders", "MANAGED_TABLE", "ann", None, 1)
+    created = change(1, CreateNames(SALES))
+    renamed = change(2, PutName(SALES, line, True, before))
+    assert facts(names, created, renamed).former_names == ()
+    moved = change(2, PutName(SALES, line, True, None))
+    assert facts(names, created, moved).former_names == (ANY_TABLE,)
+    assert facts(functions, created, moved).former_names == ()
+    later = change(MISNAMED_EVENTS_MAX + 3, after=2)
+    assert facts(names, created, moved, later).former_names == ()
 
 
 def test_after_a_skipped_record_a_table_may_have_had_any_name() -> None:
