@@ -1,4 +1,4 @@
-"""The simulated processes that run production code: connectors and workers."""
+"""The simulated processes that run production code, and metastores."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -74,14 +74,14 @@ class Node:
         self.process.end()
         self._scheduler.after(0.0, self._end_life)
 
-    def _end_life(self) -> None:
-        self.kill()
-        self._scheduler.after(_RESTART_S, self.start_if_ended)
-
     def start_if_ended(self) -> None:
         if not self.alive:
             self._scheduler.note(f"{self.name} starts")
             self.start()
+
+    def _end_life(self) -> None:
+        self.kill()
+        self._scheduler.after(_RESTART_S, self.start_if_ended)
 
     def _begin(self) -> None:
         raise NotImplementedError
