@@ -98,6 +98,8 @@ class Connection(asyncio.Protocol):
         """The bytes of the call under way, and of what is collected for it."""
         self._backlog = Backlog(self._received)
         self._scanner = Scanner(settings.message_bytes_max, STEPS_MAX)
+        self._has_reply = False
+        """Whether some of the reply to the last call is written."""
         self._handshake: Handshake | None = None
         self._layer: Layer | None = None
         self._first_bytes = b""
@@ -122,6 +124,7 @@ class Connection(asyncio.Protocol):
         transport = self._transport
         if transport is None:
             return
+        self._has_reply = True
         if self._layer is not None:
             data = self._layer.framed(data, more)
         elif more:
@@ -335,6 +338,7 @@ class Connection(asyncio.Protocol):
         assert self.calls is not None
         scanner, at, begun = self._scanner, 0, 0
         while at < len(data) and begun < CALLS_IN_A_ROW and not self.flow.is_blocked:
+            self._has_reply = False
             end = scanner.feed(data, at)
             if end < 0:
                 self._keep_partial(data[at:])
@@ -466,17 +470,14 @@ class Connection(asyncio.Protocol):
 
     def _make_room(self) -> None:
         """Ends the connection, because too many bytes are in flight."""
-        if self._transport is None:
-            return
-        if self._state is ENDING:
-            self._transport.abort()
-        else:
+        if self._state is not ENDING:
             self._refuse("limit", TOO_MANY_BYTES)
+        elif self._transport is not None:
+            self._transport.abort()
 
     def _refuse(self, kind: str, why: str) -> None:
-        scanner = self._scanner
-        reply = b""
-        if scanner.body_at:
+        scanner, reply = self._scanner, b""
+        if scanner.body_at and not self._has_reply:
             reply = refusal(scanner.method, scanner.sequence, Fault.PROTOCOL_ERROR, why)
         self.end(kind, why, reply=reply)
 

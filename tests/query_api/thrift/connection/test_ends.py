@@ -7,6 +7,7 @@ import pytest
 import structlog.testing
 
 from hive.errors import RefusedLoginError
+from query_api.in_flight import TOO_MANY_BYTES
 from query_api.thrift.connection.connection import CALLS_IN_A_ROW, Connection
 from query_api.thrift.connection.state import ENDING, HOLDING, IDLE, IN_CALL, NEGOTIATING
 from query_api.thrift.sasl.mechanism import Accepted, Challenge
@@ -94,6 +95,34 @@ async def test_a_client_may_be_gone_before_it_is_ended_for_its_bytes() -> None:
     connection.connection_lost(None)
     await asyncio.sleep(0)
     assert (transport.written, transport.is_aborted, connection.ended) == ([], False, None)
+
+
+@pytest.mark.parametrize("is_whole", [False, True])
+async def test_who_has_got_some_of_a_reply_gets_no_error_behind_it(is_whole: bool) -> None:
+    connection, calls, transport, _ = connected(bytes_max=1_000)
+    calls.at_once = False
+    connection.data_received(CALL)
+    connection.write(b"a part")
+    connection.count(2_000)
+    if is_whole:
+        calls.end()
+    await asyncio.sleep(0)
+    assert (transport.written, transport.is_aborted) == ([b"a part"], True)
+    assert connection.ended == "limit"
+
+
+async def test_who_awaits_a_reply_is_told_why_there_is_none() -> None:
+    connection, calls, transport, _ = connected(bytes_max=1_000)
+    connection.data_received(CALL)
+    connection.write(b"reply")
+    calls.at_once = False
+    connection.data_received(CALL)
+    connection.count(2_000)
+    await asyncio.sleep(0)
+    reply, why = transport.written
+    assert reply == b"reply"
+    assert TOO_MANY_BYTES.encode() in why
+    assert not transport.is_aborted
 
 
 def test_the_rest_of_a_call_is_awaited_once_the_client_has_taken_its_replies() -> None:
