@@ -4,7 +4,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -63,24 +63,22 @@ def end_orphans(folder: Path) -> list[str]:
         process = _find(entry, folder)
         if process is None:
             continue
-        process.send_signal(entry.stop_signal)
-        if not _wait(process, ORPHAN_TIMEOUT_S):
-            process.kill()
-            _wait(process, ORPHAN_TIMEOUT_S)
+        with suppress(psutil.NoSuchProcess):
+            process.send_signal(entry.stop_signal)
+            if not _wait(process, ORPHAN_TIMEOUT_S):
+                process.kill()
+                _wait(process, ORPHAN_TIMEOUT_S)
         ended.append(entry.name)
     return ended
 
 
 def _wait(process: psutil.Process, timeout_s: float) -> bool:
     """Whether the process ended in time. In containers it may remain as a zombie that nobody
-    reaps.
+    reaps. Raises NoSuchProcess once nothing of it remains.
     """
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
-        try:
-            if process.status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
+        if process.status() == psutil.STATUS_ZOMBIE:
             return True
         time.sleep(_POLL_S)
     return False

@@ -128,10 +128,20 @@ def test_an_orphan_that_does_not_end_is_killed(
         assert process.wait() == -signal.SIGKILL
 
 
-def test_an_orphan_that_somebody_has_reaped_has_ended() -> None:
-    with subprocess.Popen(["true"]) as process:
-        orphan = psutil.Process(process.pid)
-    assert ownership._wait(orphan, 30)
+def test_an_orphan_that_ends_before_it_is_asked_to_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sleeper: subprocess.Popen[bytes]
+) -> None:
+    find = ownership._find
+
+    def find_and_end(entry: ProcessState, folder: Path) -> psutil.Process | None:
+        process = find(entry, folder)
+        sleeper.kill()
+        sleeper.wait()
+        return process
+
+    monkeypatch.setattr(ownership, "_find", find_and_end)
+    record(tmp_path, sleeper)
+    assert end_orphans(tmp_path) == ["sleeper"]
 
 
 def test_a_state_that_cannot_be_written_is_said(tmp_path: Path) -> None:
