@@ -11,12 +11,15 @@ import pytest
 from query_api.http import Settings
 from query_api.http.owner_answers import moment_of_partner
 from query_api.latest.latest_log import LatestLog
+from query_api.latest.recent_reads import RecentReads
 from query_api.latest.row_effects import RowEffects
 from query_api.partners import Partners, SecretFile
 from state.records import AnyRecord, Pause, Reset, SetLists
 from state.records.routing import table_shard
 from tests.metatide.client.serving import serving
+from tests.query_api.http.connection import connection, request, response
 from tests.query_api.http.read_client import EmptyDatabase, ask, grounds
+from tests.query_api.http.slow_database import Slow
 from tests.query_api.http.warm_shards import ANY, DAYS, MARK, TABLE, warm
 from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
 
@@ -121,6 +124,29 @@ def test_an_answer_is_cached_in_each_form(workers_secret: Path, query: str) -> N
         assert (await client.get(partitions, headers=headers)).status_code == 304
 
     ask_beside_owner(workers_secret, asking, database)
+
+
+def test_who_takes_any_state_is_answered_by_the_owner_while_the_database_is_slow(
+    workers_secret: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking = request(f"{TABLE}?{ANY}")
+    database = Slow(log())
+    with ExitStack() as running:
+        url, settings = running.enter_context(owner(workers_secret))
+        own_url = running.enter_context(serving(beside_owner(url), database, settings))
+        opened = running.enter_context(connection(own_url))
+        # The third time, the server answers before it parses the request.
+        for _ in range(3):
+            opened.sendall(asking)
+            response(opened)
+        asked_count = database.asked_count
+        database.may.clear()
+        monkeypatch.setattr(RecentReads, "within", lambda *_: [])
+        opened.sendall(asking)
+        [(status, headers, _)] = response(opened)
+        database.may.set()
+    assert (status, headers["metatide-reason"]) == ("HTTP/1.1 200 OK", "fresh")
+    assert database.asked_count == asked_count
 
 
 def test_an_event_that_touches_it_drops_it(workers_secret: Path) -> None:

@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
 from query_api.http import server
+from query_api.http.server import ReadProtocol
 from query_api.latest.latest_log import LatestLog
 from tests.metatide.client.serving import serving, serving_app
 from tests.query_api.http.connection import connection, request, response
@@ -89,6 +90,25 @@ def test_an_answer_that_is_not_whole_by_then_is_seen_to_be_cut(
 ) -> None:
     monkeypatch.setattr(server, "FINISH_S_MAX", 0.3)
     assert answer_at_the_end(SlowApp(20), "/parts") == []
+
+
+def test_who_takes_nothing_of_its_answer_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "FINISH_S_MAX", 0.1)
+    lose, lost = ReadProtocol.connection_lost, threading.Event()
+
+    def connection_lost(self: ReadProtocol, error: Exception | None) -> None:
+        lose(self, error)
+        lost.set()
+
+    monkeypatch.setattr(ReadProtocol, "connection_lost", connection_lost)
+    app = Starlette(routes=[Route("/", lambda _: PlainTextResponse(b"x" * 30_000_000))])
+    with ExitStack() as serves:
+        url = serves.enter_context(serving_app(app))
+        with connection(url) as opened:
+            opened.sendall(request("/"))
+            opened.recv(1)
+            serves.close()
+            assert lost.is_set()
 
 
 @pytest.mark.parametrize("is_confirmed", [True, False])
