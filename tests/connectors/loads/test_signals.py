@@ -2,15 +2,20 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from confluent_kafka import KafkaError, TopicPartition
 
 import connectors.loads.loader
 from connectors import topic_admin
+from connectors.loads import signals
 from connectors.loads.batch import Database
 from connectors.loads.loader import Loader
+from connectors.loads.signals import SignalsConsumer
 from connectors.log.last_event import LastEvent
 from connectors.publish import publisher
+from hive.errors import PublishError, SourceError
 from hive.names import TableName
 from metatide.demo.options import Size
 from metatide.demo.store import Store
@@ -27,7 +32,14 @@ from state.records import (
     names_scope,
 )
 from state.records.routing import home_shard, table_shard
-from state.records.signals import LoadRequest, NewEpochOrder
+from state.records.signals import (
+    AnySignal,
+    LoadRequest,
+    NewEpochOrder,
+    PauseOrder,
+    ResetTableOrder,
+    encode_signal,
+)
 from state.shard_reader import ShardReader
 from state.topic import Topic, TopicClient
 from tests.connectors.connector_runs import new_topic, read
@@ -201,3 +213,101 @@ def test_an_epoch_that_nobody_can_have_begun_is_not_requested(
     for epoch in (1 << 62, 3, 2):
         loader.ask(LoadRequest(epoch, scope, 0))
     assert loader.requested_epoch == 3
+
+
+class Message(NamedTuple):
+    """A message of the first partition."""
+
+    place: int
+    signal: AnySignal
+    fault: KafkaError | None = None
+
+    def partition(self) -> int:
+        return 0
+
+    def offset(self) -> int:
+        return self.place
+
+    def value(self) -> bytes:
+        return encode_signal(self.signal)
+
+    def error(self) -> KafkaError | None:
+        return self.fault
+
+
+class Messages:
+    """A consumer of messages without brokers."""
+
+    def __init__(self, *messages: Message) -> None:
+        self.waiting = list(messages)
+        self.stored = 0
+
+    def poll(self, _: float) -> Message | None:
+        return self.waiting.pop(0) if self.waiting else None
+
+    def consume(self, _: int, __: float) -> list[Message]:
+        taken, self.waiting = self.waiting, []
+        return taken
+
+    def assignment(self) -> list[TopicPartition]:
+        return []
+
+    def store_offsets(self, offsets: list[TopicPartition]) -> None:
+        self.stored = offsets[0].offset
+
+
+PAUSE = PauseOrder(0, 0, paused=True)
+RESET = ResetTableOrder(0, TableName("hive", "db", "t"), load=False)
+REQUEST = LoadRequest(0, Scope(ScopeKind.TABLE, TableName("hive", "db", "t")), 0)
+
+
+def consumer_of(messages: Messages, monkeypatch: pytest.MonkeyPatch) -> SignalsConsumer:
+    monkeypatch.setattr(signals, "create", lambda _: None)
+    monkeypatch.setattr(signals, "join_group", lambda *_: messages)
+    return SignalsConsumer(Topic("nowhere", "events", 1))
+
+
+def test_with_too_many_signals_that_failed_no_others_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(signals, "_UNTAKEN_MAX", 2)
+    messages = Messages(Message(0, RESET), Message(1, RESET))
+    consumer, taken, is_away = consumer_of(messages, monkeypatch), list[int](), True
+
+    def take(_: AnySignal, offset: int) -> None:
+        if is_away:
+            raise SourceError("the database is away")
+        taken.append(offset)
+
+    consumer.read(take, pytest.fail)
+    messages.waiting = [Message(2, RESET)]
+    assert isinstance(consumer.read(take, pytest.fail), SourceError)
+    assert (len(messages.waiting), messages.stored) == (1, 0)
+    is_away = False
+    for _ in range(2):
+        assert consumer.read(take, pytest.fail) is None
+    assert (taken, messages.stored) == ([0, 1, 2], 3)
+
+
+def test_while_brokers_take_nothing_orders_wait_for_the_first_and_requests_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    messages = Messages(Message(0, PAUSE), Message(1, RESET), Message(2, REQUEST))
+    tried = list[AnySignal]()
+
+    def take(signal: AnySignal, _: int) -> None:
+        tried.append(signal)
+        if signal != REQUEST:
+            raise PublishError("no broker takes it")
+
+    fault = consumer_of(messages, monkeypatch).read(take, pytest.fail)
+    assert isinstance(fault, PublishError)
+    assert tried == [PAUSE, REQUEST]
+
+
+def test_an_error_that_the_library_gets_over_is_no_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    passing = KafkaError(KafkaError._ALL_BROKERS_DOWN)
+    messages, taken = Messages(Message(0, PAUSE, passing), Message(1, PAUSE)), list[int]()
+    consumer = consumer_of(messages, monkeypatch)
+    assert consumer.read(lambda _, offset: taken.append(offset), pytest.fail) is None
+    assert taken == [1]
