@@ -12,7 +12,6 @@ from processors.fold import partitions, statistics, tables, truncations
 from processors.fold.deferred_events import take_deferred
 from processors.fold.entries import delete_upto, put_row, sweep
 from processors.fold.names import note_type
-from processors.fold.objects import settle
 from processors.fold.statistics import statistics_guard, statistics_key
 from processors.fold.table_change import TableChange
 from processors.fold.working_set import WorkingSet
@@ -125,7 +124,8 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
         work.signal(record.scope, max(loads.floor, work.head.floor))
     if target.table is not None and record.scope.kind is ScopeKind.TABLE:
         if usable:
-            settle(target.table, lo)
+            # While it was open, no object came into doubt alone.
+            target.table.doubtful.clear()
             if work.txn.get(keys.of_table(keys.TABLE, record.scope.name)) is None:
                 target.table.id = 0
             truncations.look(work, record.scope.name, target.table)

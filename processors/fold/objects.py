@@ -6,14 +6,7 @@ from processors.fold.working_set import WorkingSet
 from state import entries, keys
 from state.entries import Mark
 from state.records import Reread
-from state.tables import TABLE_ROW, TableState
-
-
-def settle(state: TableState, lo: int) -> None:
-    """Settles all doubts from before `lo`: a load has read the whole table as of then."""
-    for values, doubt in list(state.doubtful.items()):
-        if doubt.event <= lo:
-            del state.doubtful[values]
+from state.tables import TABLE_ROW
 
 
 def reread(work: WorkingSet, record: Reread) -> None:

@@ -28,7 +28,13 @@ from state.records.actions import (
     PutDatabase,
     PutName,
 )
-from state.records.objects import DatabaseImage, NameImage, WriteIdsImage
+from state.records.objects import (
+    ColumnStatisticsImage,
+    DatabaseImage,
+    NameImage,
+    TableImage,
+    WriteIdsImage,
+)
 from tests.processors.fold.shard import (
     IDS,
     SCOPE,
@@ -40,6 +46,7 @@ from tests.processors.fold.shard import (
     image,
     load,
     managed,
+    partition,
     reader,
     statistics,
     whole,
@@ -139,6 +146,28 @@ def test_an_old_drop_leaves_what_is_newer() -> None:
     assert late.partitions() == {"a": b"p", "b": b"p"}
     late.fold(change(10, DropPartitions(TABLE, (("a",),))), change(11, drop("b")))
     assert late.partitions() == {}
+
+
+def test_statistics_of_the_next_partition_stay_when_the_one_before_it_is_dropped() -> None:
+    behind = Shard()
+    column = ColumnStatisticsImage(("a",), "hive", "c", 0, 1, b"s", 0b110)
+    rows = {"tables": (image(),), "partitions": (partition("a"),), "statistics": (column,)}
+    begin, *rest = whole(SCOPE, 9, **rows)
+    behind.fold(begin, rest[0], change(5, drop("a"), after=0), rest[1], change(9, after=5))
+    assert behind.partitions() == {"a": b"p"}
+    key = keys.partition_statistics(TABLE, ("a",), "hive", "c")
+    assert behind.store.snapshot().get(key) is not None
+
+
+def test_a_row_of_a_table_whose_drop_was_not_told_says_nothing_of_the_next() -> None:
+    shard = Shard()
+    begin, rows, end = load(3)
+    following = TableImage(TABLE, 8, 0, managed=False, partitioned=False, data=b"next")
+    shard.fold(begin, change(5, CreateTable(following), after=0), rows, end)
+    entry, state = reader(shard).table(TABLE), shard.state()
+    assert entry is not None
+    assert state is not None
+    assert (entry.data, state.id, state.partitioned) == (b"next", 8, False)
 
 
 def test_a_load_of_objects_alone_is_no_load() -> None:
