@@ -51,9 +51,6 @@ class ColumnFamilies:
     def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
         return self._cursor(start, end).entries(start, end) if start < end else iter(())
 
-    def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
-        return self._cursor(start, end).keys(start, end, most) if start < end else []
-
     def _cursor(self, start: bytes, end: bytes) -> "Cursor":
         assert in_one_kind(start, end), "a scan crosses kinds"
         # RocksDB keeps a pointer to the bytes of the bound, which these options own.

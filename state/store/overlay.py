@@ -3,12 +3,20 @@
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from state.kv import View, in_one_kind
+from state.kv import in_one_kind
 from state.store.ranges import Ranges
 
 _UNCHANGED: Final[Any] = object()
+
+
+class _Base(Protocol):
+    """What changes are put over."""
+
+    def get(self, key: bytes) -> bytes | None: ...
+
+    def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]: ...
 
 
 class Overlay:
@@ -20,7 +28,7 @@ class Overlay:
 
     __slots__ = ("_any_range", "_changes", "_get_base", "_ordered", "_ranges", "_scan_base")
 
-    def __init__(self, base: View) -> None:
+    def __init__(self, base: _Base) -> None:
         self._get_base = base.get
         self._scan_base = base.scan
         self._changes: dict[bytes, bytes | None] = {}
