@@ -130,7 +130,8 @@ class Worker:
     def ask(self, shard: int, scope: Scope, floor: int) -> None:
         """Asks for a load of a scope that is cold for a reader."""
         held = self.shards.get(shard)
-        if held is not None and self._signals is not None:
+        if held is not None:
+            assert self._signals is not None
             self._signals.ask_for_reader(shard, LoadRequest(held.position.epoch, scope, floor))
 
     async def order(self, signal: AnySignal) -> None:
@@ -253,8 +254,8 @@ class Worker:
 
     def _drop(self, number: int) -> None:
         del self.shards[number]
-        if self._signals is not None:
-            self._signals.forget(number)
+        assert self._signals is not None
+        self._signals.forget(number)
         self.metrics.forget(number)
         self._tasks.pop(number).cancel()
 
