@@ -1,15 +1,16 @@
 """The feed has each event once, in order, whatever comes twice, late or in parts."""
 
 from random import Random
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.feed.event_feed import GAP, FeedEvent, Merge, feed
+from connectors.feed.event_feed import GAP, FeedEvent, Merge, _take_all, feed
 from hive.errors import MachineError
 from hive.names import DatabaseName, table_name
-from state.records import AnyRecord, Change, Reset
+from state.records import AnyRecord, Change, Reset, encode
 from state.records.actions import (
     AbortTxn,
     AnyAction,
@@ -106,6 +107,42 @@ def test_both_halves_of_a_rename_are_one_action() -> None:
     ]
     [event] = merged(written, 2)
     assert event.actions == (RenameTable(old, image, Side.BOTH),)
+
+
+def test_parts_of_which_one_is_lost_are_no_event_until_all_come_again() -> None:
+    parts = [Change(0, 0, 1, (AbortTxn(number),), number, 3) for number in range(3)]
+    broken_off: list[Written] = [(0, parts[0]), (0, parts[2])]
+    assert merged(broken_off, 1) == []
+    [event] = merged([*broken_off, *((0, part) for part in parts)], 1)
+    assert event.actions == (AbortTxn(0), AbortTxn(1), AbortTxn(2))
+
+
+class Message(NamedTuple):
+    """A message of the first partition."""
+
+    data: bytes
+
+    def value(self) -> bytes:
+        return self.data
+
+    def headers(self) -> None:
+        return None
+
+    def partition(self) -> int:
+        return 0
+
+    def offset(self) -> int:
+        return 0
+
+    def timestamp(self) -> tuple[int, int]:
+        return 1, 1000
+
+
+def test_a_record_that_cannot_be_read_is_a_gap() -> None:
+    merge = Merge([0])
+    records = encode(Change(0, 0, 1, (AbortTxn(1),))), b"?", encode(Change(0, 2, 3))
+    _take_all(merge, map(Message, records))
+    assert [(event.type, event.place) for event in merge.ready()] == [("", (0, 1)), (GAP, (0, 2))]
 
 
 def test_lines_of_lists_are_left_out() -> None:
