@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import sqlalchemy as sa
@@ -126,6 +128,17 @@ def test_only_some_alters_are_in_memory(log: Log) -> None:
     log.delete(3, 6)
     assert [row.event_id for row in alters] == [2], "what was deleted hadn't been read yet"
     source.close()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "dropped"), [("postgresql", ["DISCARD PLANS"]), ("mysql", list[str]())]
+)
+def test_plans_are_dropped_where_sessions_keep_them(scheme: str, dropped: list[str]) -> None:
+    ran = list[str]()
+    connection = SimpleNamespace(exec_driver_sql=ran.append)
+    source = SqlSource(make_engine(f"{scheme}://ann@127.0.0.1:1/nowhere"))
+    source._drop_plans(cast(sa.Connection, connection))
+    assert ran == dropped
 
 
 def test_at_rest_only_the_sequence_is_read(log: Log) -> None:
