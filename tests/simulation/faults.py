@@ -66,7 +66,8 @@ def kill_loading(world: "World", numbers: Numbers) -> None:
     down_s = _time_s(numbers[1])
 
     def hear(topic: str, process: Process, headers: Headers) -> None:
-        if topic == TOPIC and ("event", BEGIN.encode()) in headers:
+        # What a process has sent may arrive after its end.
+        if process.alive and topic == TOPIC and ("event", BEGIN.encode()) in headers:
             world.brokers.on_arrival = None
             node = next(node for node in world.connectors if node.process is process)
             world.scheduler.after(0.0, partial(_kill, world, node, down_s))
