@@ -1,6 +1,7 @@
 """A whole deployment in one simulation, and what becomes of it."""
 
 import gc
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -150,20 +151,31 @@ class World:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Python looks for cyclic garbage less often: that would take a tenth of a run."""
+    """Python looks for cyclic garbage less often, which would take a tenth of a run, and once at
+    the end. Nobody warns of what killed processes have left open."""
     before = gc.get_threshold()
     gc.set_threshold(_GARBAGE_AFTER, *before[1:])
+    gc.freeze()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Unclosed connection", ResourceWarning)
+            yield
+            gc.collect()
     finally:
+        gc.unfreeze()
         gc.set_threshold(*before)
 
 
 def simulate(plan: Plan, settle: Callable[[World], None]) -> Outcome:
     """Runs a plan to its end, then lets everything settle."""
+    with rare_collections():
+        return _simulate(plan, settle)
+
+
+def _simulate(plan: Plan, settle: Callable[[World], None]) -> Outcome:
     world = World(plan)
     outcome = Outcome(plan, world.scheduler.story)
-    with installed(world.around), rare_collections():
+    with installed(world.around):
         try:
             world.start()
             world.run(plan.seconds)
