@@ -125,7 +125,7 @@ BUGS: Final = (
     ),
     Bug(
         "an owner's answer that is kept isn't held against the log",
-        187,
+        "an-answer-of-an-owner-that-was-kept",
         "query_api.owner_moment",
         "        if log.mark_of(self.reached) != self.mark or "
         "not log.leaves(self.targets, self.reached):",
