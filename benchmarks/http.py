@@ -107,7 +107,7 @@ class OneShard:
     def owner_url(self, number: int) -> str | None:
         return None
 
-    def ask_for_load(self, scope: LoadScope, floor: int) -> None:
+    def ask_for_load(self, shard: int, scope: LoadScope, floor: int) -> None:
         raise AssertionError("everything is warm")
 
 

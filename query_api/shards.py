@@ -60,8 +60,9 @@ class ShardSource(Protocol):
         """The HTTP address of the worker that holds the shard; None if unknown."""
         ...
 
-    def ask_for_load(self, scope: Scope, floor: int) -> None:
-        """Requests a load of a cold scope, without waiting for it."""
+    def ask_for_load(self, shard: int, scope: Scope, floor: int) -> None:
+        """Requests a load of a scope that is cold in a shard here, without waiting for it. Other
+        shards that have the scope, too, may have it warm."""
         ...
 
 

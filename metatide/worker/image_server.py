@@ -23,7 +23,6 @@ from query_api.background_tasks import Background
 from query_api.http import Check, ReadServer, create_app
 from state.image import Images
 from state.records import Scope
-from state.records.routing import shards_of
 from state.records.signals import LoadRequest
 from state.store import MemoryBudget
 from state.topic import TopicClient
@@ -55,13 +54,11 @@ class _Source:
         """Returns None, because there are no other workers."""
         return None
 
-    def ask_for_load(self, scope: Scope, floor: int) -> None:
-        for number in shards_of(scope, self.count):
-            if (shard := self.shard(number)) is not None:
-                self._signals.ask_for_reader(
-                    number, LoadRequest(shard.position.epoch, scope, floor)
-                )
-                return
+    def ask_for_load(self, shard: int, scope: Scope, floor: int) -> None:
+        imaged = self.shard(shard)
+        if imaged is not None:
+            request = LoadRequest(imaged.position.epoch, scope, floor)
+            self._signals.ask_for_reader(shard, request)
 
 
 async def serve_images(config: Config, folder: Path, every_s: float) -> None:

@@ -4,7 +4,6 @@ from metatide.worker.epoch_watch import EpochWatch
 from processors.worker.worker import Worker
 from query_api.shards import Shard
 from state.records import Scope
-from state.records.routing import shards_of
 
 
 class WorkerShards:
@@ -42,7 +41,5 @@ class WorkerShards:
             return None
         return f"{self._scheme}://{address}"
 
-    def ask_for_load(self, scope: Scope, floor: int) -> None:
-        here = (n for n in shards_of(scope, self.count) if n in self._worker.shards)
-        if (number := next(here, None)) is not None:
-            self._worker.ask(number, scope, floor)
+    def ask_for_load(self, shard: int, scope: Scope, floor: int) -> None:
+        self._worker.ask(shard, scope, floor)

@@ -40,6 +40,11 @@ class Miss(NamedTuple):
     """The judgement of the target that can't be served; None if the read needs nothing cached."""
 
     @property
+    def shard(self) -> int | None:
+        """The shard that would have answered."""
+        return None if self.judgement is None else self.judgement.shard
+
+    @property
     def detail(self) -> str:
         return "" if self.judgement is None else self.judgement.facts.detail
 
@@ -73,10 +78,11 @@ def serve(
     return ReadAnswer(value, Source.CACHE, reason, position, moment=moment)
 
 
-def unreadable(read: Read[Any], error: Exception) -> Miss:
+def unreadable(views: Views, read: Read[Any], error: Exception) -> Miss:
     """The outcome of a read if a store fails."""
     log.warning("a store can't be read", error=str(error))
-    return Miss(Reason.STORE_ERROR, store_error(read.targets[0], str(error)))
+    target = read.targets[0]
+    return Miss(Reason.STORE_ERROR, store_error(target, str(error), views.shard_of(target)))
 
 
 def moment_of(
@@ -100,4 +106,4 @@ def moment_of(
         for judgement in served:
             if judgement.verdict.position != head:
                 return None
-    return views.moment(views.shard_of(judged[0].target), reader, tuple(targets))
+    return views.moment(judged[0].shard, reader, tuple(targets))

@@ -58,7 +58,7 @@ class Inspection:
         """
         if target.kind is not TargetKind.DATABASE:
             return self._judge(target)
-        return self._judge_in(self._views.shard_of(first.by_list or first.target), target)
+        return self._judge_in(first.shard, target)
 
     def _judge(self, target: Target) -> Judgement:
         """Judges one target. A table that the shard knows nothing of doesn't exist if its
@@ -88,7 +88,7 @@ class Inspection:
             else:
                 facts = read_facts(reader, target, with_ids=True)
         except STORE_ERRORS as error:
-            return store_error(target, str(error))
+            return store_error(target, str(error), shard)
         if facts.refused is None:
             assert reader is not None
             why = self._why_of_another_history(facts.reached, reader.head.mark)
@@ -100,7 +100,8 @@ class Inspection:
         current = None
         if self._latest is not None:
             current = self._latest.about(target, facts.reached.event)
-        return Judgement(target, facts, decide(facts, self._requirement, current), reader)
+        verdict = decide(facts, self._requirement, current)
+        return Judgement(target, facts, verdict, reader, shard)
 
     def _why_of_another_history(self, reached: Position, mark: int) -> Reason | None:
         latest = self._latest

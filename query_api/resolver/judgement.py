@@ -22,6 +22,8 @@ class Judgement(NamedTuple):
     facts: Facts
     verdict: Verdict
     reader: ShardReader | None
+    shard: int
+    """The shard that the target was judged in, which need not be its own."""
     by_list: Target | None = None
     """The list of names, if it is what shows that the table doesn't exist."""
 
@@ -31,11 +33,11 @@ class Judgement(NamedTuple):
         return 0 if self.reader is None else self.reader.head.mark
 
 
-def store_error(target: Target, why: str) -> Judgement:
+def store_error(target: Target, why: str, shard: int) -> Judgement:
     """The judgement about a target whose store can't be read."""
     nowhere = Position(0, 0)
     facts = Facts(nowhere, Reason.STORE_ERROR, why)
-    return Judgement(target, facts, Verdict(Reason.STORE_ERROR, nowhere), None)
+    return Judgement(target, facts, Verdict(Reason.STORE_ERROR, nowhere), None, shard)
 
 
 def may_serve(judgement: Judgement) -> bool:

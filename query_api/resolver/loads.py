@@ -16,16 +16,16 @@ REMEMBERED: Final = 10_000
 
 
 class Loads:
-    """Requests a load of each scope at most once in a while. One that is being loaded is requested,
-    too: the worker waits for the load, and sees whether it comes to an end."""
+    """Requests a load of each scope at most once in a while for each shard. One that is being
+    loaded is requested, too: the worker waits for the load, and sees whether it comes to an end."""
 
     def __init__(self, source: ShardSource, clock: Callable[[], float] = monotonic) -> None:
         self._source = source
         self._clock = clock
-        self._requested_s: OrderedDict[Scope, float] = OrderedDict()
+        self._requested_s: OrderedDict[tuple[int, Scope], float] = OrderedDict()
 
-    def ask(self, target: Target, facts: Facts) -> None:
-        """Requests a load of a cold target that a reader wanted."""
+    def ask(self, shard: int, target: Target, facts: Facts) -> None:
+        """Requests a load of a target that a reader wanted and that is cold in a shard."""
         if facts.detail == Cold.AHEAD:
             return
         scope = scope_of(target)
@@ -36,11 +36,11 @@ class Loads:
                 return
             scope = Scope(ScopeKind.WRITE_IDS, target.name)
         now = self._clock()
-        last = self._requested_s.get(scope)
+        last = self._requested_s.get((shard, scope))
         if last is not None and now < last + AGAIN_AFTER_S:
             return
-        self._requested_s[scope] = now
-        self._requested_s.move_to_end(scope)
+        self._requested_s[shard, scope] = now
+        self._requested_s.move_to_end((shard, scope))
         if len(self._requested_s) > REMEMBERED:
             self._requested_s.popitem(last=False)
-        self._source.ask_for_load(scope, facts.floor)
+        self._source.ask_for_load(shard, scope, facts.floor)

@@ -130,7 +130,7 @@ class Resolver:
                 return settle(self._views, read, requirement, judged)
             return await self._serve_long(read, requirement, judged, served)
         except STORE_ERRORS as error:
-            return unreadable(read, error)
+            return unreadable(self._views, read, error)
 
     def cached_now(self, read: Read[A], requirement: Requirement) -> ReadAnswer[A] | Miss | None:
         """The cache's answer without any waiting; None if only `cached` can tell."""
@@ -145,7 +145,7 @@ class Resolver:
             judged = self._judge_now(read, requirement, None)
             return None if worth_waiting(judged) else settle(self._views, read, requirement, judged)
         except STORE_ERRORS as error:
-            return unreadable(read, error)
+            return unreadable(self._views, read, error)
 
     # Overridden in `traced_resolver.py`.
     async def ask_database(self, read: Read[A]) -> tuple[A | NoSuchObjectError, Position]:
@@ -178,11 +178,7 @@ class Resolver:
         if miss.judgement is not None and miss.judgement.target.kind in OF_TABLE:
             self.missed.note(miss.judgement.target.name, miss.reason)
         if miss.judgement is not None and miss.reason is Reason.COLD:
-            self._loads.ask(miss.judgement.target, miss.judgement.facts)
-
-    def shard_of(self, miss: Miss) -> int | None:
-        """The shard that would have answered."""
-        return None if miss.judgement is None else self._views.shard_of(miss.judgement.target)
+            self._loads.ask(miss.judgement.shard, miss.judgement.target, miss.judgement.facts)
 
     def _is_long(self, read: Read[Any]) -> bool:
         """Whether a read is to run in a thread."""
@@ -313,7 +309,7 @@ class Resolver:
         """Waits for all shards that lag, and judges again."""
         waits = []
         for judgement in judged:
-            shard = self._views.source.shard(self._views.shard_of(judgement.target))
+            shard = self._views.source.shard(judgement.shard)
             if judgement.verdict.wait_for is not None and shard is not None and wait_s > 0:
                 waits.append(shard.complete_up_to(*judgement.verdict.wait_for, wait_s))
         if waits:

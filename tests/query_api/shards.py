@@ -213,7 +213,7 @@ class MemoryShards:
         self.shards = list(shards)
         self.epoch: int | None = 0
         self.urls: dict[int, str] = {}
-        self.wanted: list[tuple[Scope, int]] = []
+        self.wanted: list[tuple[int, Scope, int]] = []
 
     @property
     def count(self) -> int:
@@ -225,8 +225,8 @@ class MemoryShards:
     def owner_url(self, number: int) -> str | None:
         return self.urls.get(number)
 
-    def ask_for_load(self, scope: Scope, floor: int) -> None:
-        self.wanted.append((scope, floor))
+    def ask_for_load(self, shard: int, scope: Scope, floor: int) -> None:
+        self.wanted.append((shard, scope, floor))
 
 
 def moment(views: Views, *targets: Target) -> Moment:

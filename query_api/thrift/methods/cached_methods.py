@@ -247,7 +247,7 @@ class CachedMethods:
         self._resolver.record_miss(miss)
         if miss.reason is not Reason.NOT_OWNED:
             return Relay(miss.reason)
-        return Relay(miss.reason, self._resolver.shard_of(miss), requirement.log_age_ms)
+        return Relay(miss.reason, miss.shard, requirement.log_age_ms)
 
     async def _from_database(
         self, method: Method, read: Read[Outcome], least: Position | None, reason: Reason

@@ -150,7 +150,7 @@ def test_a_missing_table_is_worth_a_load_of_the_databases() -> None:
     [response] = get(source, f"/v1/databases/sales/tables/none?{ANY}", database=FilledDatabase())
 
     assert (response.status_code, *grounds(response)) == (404, "database", "cold")
-    assert source.wanted == [(databases_scope("hive"), 0)]
+    assert source.wanted == [(0, databases_scope("hive"), 0)]
 
 
 @pytest.mark.parametrize("path", ["", "/orders"])

@@ -16,7 +16,8 @@ HERE = Position(0, 1)
 
 
 def judged(target: Target) -> Judgement:
-    return Judgement(target, Facts(HERE), Verdict(Reason.FRESH, HERE), MemoryShard().reader())
+    verdict = Verdict(Reason.FRESH, HERE)
+    return Judgement(target, Facts(HERE), verdict, MemoryShard().reader(), shard=0)
 
 
 @pytest.mark.parametrize("count", [1, 3, 40])

@@ -166,7 +166,7 @@ def test_a_call_of_a_dropped_method_is_translated_if_it_is_understood(
 def test_what_is_cold_is_asked_for() -> None:
     source = MemoryShards(MemoryShard(change(EVENT, after=0)))
     assert reason(now(cached(source), get_table())) is Reason.COLD
-    assert [scope.name.table for scope, _ in source.wanted] == ["orders"]
+    assert [scope.name.table for _, scope, _ in source.wanted] == ["orders"]
 
 
 def test_lines_of_tables_come_from_the_list_or_where_it_lacks_owners_from_the_tables() -> None:
