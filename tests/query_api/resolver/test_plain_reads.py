@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hive.names import TableName
 from query_api.backend import Backend
 from query_api.objects import Objects, Values
-from query_api.reads.read import ExistingTableRead, Group, TableRead, existing_table
+from query_api.reads.read import ExistingTableRead, Group, existing_table
 from query_api.reasons import Reason
 from query_api.requirement import Consistency, Requirement
 from query_api.resolver import plain_reads
@@ -51,7 +51,7 @@ class Row(ExistingTableRead[object], frozen=True):
     def group(self) -> Group:
         return Group(TargetKind.TABLE, self.table)
 
-    def answer(self, objects: Objects) -> bytes:
+    def answer(self, objects: Objects) -> object:
         return existing_table(objects, self.table)
 
 
@@ -73,16 +73,11 @@ class Partition(ExistingTableRead[object], frozen=True):
         return existing_table(objects, self.table), objects.partition(self.table, self.values)
 
 
-class Presence(TableRead[bool], frozen=True):
+class Presence(Row, frozen=True):
     """Whether there is a table; it doesn't ask whether its database is in another system."""
 
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        return (Target(TargetKind.TABLE, self.table),)
-
-    @property
-    def group(self) -> Group:
-        return Group(TargetKind.TABLE, self.table)
+    def further(self, _: Objects) -> tuple[Target, ...]:
+        return ()
 
     def answer(self, objects: Objects) -> bool:
         return objects.table(self.table) is not None

@@ -1,9 +1,10 @@
 """Connections of HTTP that end, or whose clients go, in the middle of something."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from structlog.testing import capture_logs
@@ -16,6 +17,7 @@ from query_api.thrift.http_transport.settings import HttpSettings
 from query_api.thrift.settings import ThriftSettings
 from tests.query_api.thrift.http_transport.clients import (
     HEAD,
+    HttpClient,
     HttpRunning,
     basic,
     call,
@@ -86,27 +88,35 @@ async def test_who_takes_nothing_is_left_when_the_server_ends(
         assert "metatide_thrift_connections 0.0" in here.metrics()
 
 
-class Late:
-    """Answers when it may."""
+class LateCall(NamedTuple):
+    """A call that is under way until it may be answered."""
 
-    def __init__(self) -> None:
-        self.may = asyncio.Event()
+    here: HttpRunning
+    client: HttpClient
+    connection: Any
+    may_be_answered: asyncio.Event
 
-    async def __call__(self, _: Call) -> CallAnswer:
-        await self.may.wait()
+
+@asynccontextmanager
+async def late_call() -> AsyncIterator[LateCall]:
+    may_be_answered = asyncio.Event()
+
+    async def late(_: Call) -> CallAnswer:
+        await may_be_answered.wait()
         return answer("late")
 
-
-async def test_a_request_that_comes_during_a_call_ends_the_connection_after_it() -> None:
-    late = Late()
-    async with serving_http(get_late=late.__call__) as here:
+    async with serving_http(get_late=late) as here:
         client = await here.connect()
         client.writer.write(call("get_late"))
         await until(lambda: len(here.running.methods.calls) > 0)
+        yield LateCall(here, client, connection_of(here), may_be_answered)
+
+
+async def test_a_request_that_comes_during_a_call_ends_the_connection_after_it() -> None:
+    async with late_call() as (_, client, connection, may_be_answered):
         client.writer.write(call("get_late"))
-        connection = connection_of(here)
         await until(lambda: connection._is_pipelined)
-        late.may.set()
+        may_be_answered.set()
         said = await client.answer()
         assert said.body == message("get_late", result("late"), kind=2)
         assert await client.is_ended()
@@ -117,12 +127,7 @@ async def test_a_request_that_comes_during_a_call_ends_the_connection_after_it()
 async def test_a_reply_that_comes_after_the_end_is_dropped(
     is_refused: bool, is_begun: bool
 ) -> None:
-    late = Late()
-    async with serving_http(get_late=late.__call__) as here:
-        client = await here.connect()
-        client.writer.write(call("get_late"))
-        await until(lambda: len(here.running.methods.calls) > 0)
-        connection = connection_of(here)
+    async with late_call() as (_, client, connection, _):
         if is_begun:
             connection.session.write(b"the first piece")
         connection.end("limit", "too many bytes")
@@ -137,12 +142,7 @@ async def test_a_reply_that_comes_after_the_end_is_dropped(
 
 
 async def test_an_end_within_a_reply_leaves_no_whole_response() -> None:
-    late = Late()
-    async with serving_http(get_late=late.__call__) as here:
-        client = await here.connect()
-        client.writer.write(call("get_late"))
-        await until(lambda: len(here.running.methods.calls) > 0)
-        connection = connection_of(here)
+    async with late_call() as (here, client, connection, _):
         for piece in (b"first", b"second"):
             connection.session.write(piece)
         connection.session.end("limit", "too many bytes", reply=b"why")
