@@ -194,7 +194,9 @@ class Scheduler:
         heappush(self._due, (self.now + seconds, self._numbers, None, strand, pause))
 
     def continue_soon(self, strand: Strand, pause: int) -> None:
-        self.continue_after(self._wakes() * _WAKE_S_MAX, strand, pause)
+        self._numbers += 1
+        due_s = self.now + self._wakes() * _WAKE_S_MAX
+        heappush(self._due, (due_s, self._numbers, None, strand, pause))
 
     def run(self, until: float) -> None:
         """Runs everything that is due up to this time."""
