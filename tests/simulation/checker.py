@@ -48,12 +48,15 @@ class Checker:
         least, position = requirement.min_position, answered.position
         if least is not None and position is not None and position < least:
             raise self._wrong(answered, f"older than {least}")
-        states = [m for m in self._allowed(answered) if question.truth(m) == value]
-        if not states:
-            raise self._wrong(answered, "the database never said so", self._allowed(answered))
+        # Most answers are of one of the last moments.
+        allowed = self._allowed(answered)
+        states = (m for m in reversed(allowed) if question.truth(m) == value)
+        last = next(states, None)
+        if last is None:
+            raise self._wrong(answered, "the database never said so", allowed)
         by_list = requirement.consistency is Consistency.WRITE_IDS
         if by_list and answered.source is not Source.DATABASE:
-            self._check_writes(answered, states)
+            self._check_writes(answered, [last, *states])
 
     def _may_be_of_a_metastore(self, answered: Answered) -> bool:
         """Whether a metastore may have answered from a cache of its own."""

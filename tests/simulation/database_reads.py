@@ -48,6 +48,8 @@ class SimulatedSource:
         self._calm: tuple[int, int] | None = None
         self._calm_until_s = 0.0
         self._quiet_since_s = 0.0
+        self._checked: NotificationRow | None = None
+        self._checked_hash = b""
 
     def poll(self, after: int, check: int) -> Poll:
         database = self._database
@@ -57,7 +59,7 @@ class SimulatedSource:
             rows = database.rows_after(after, _ROWS_MAX)
             if checked is None:
                 return Poll(now.event, None, rows)
-            return Poll(now.event, rows_hash([checked]), rows, checked.event_time)
+            return Poll(now.event, self._hash(checked), rows, checked.event_time)
 
         poll = database.query(read)
         if poll.rows:
@@ -65,6 +67,12 @@ class SimulatedSource:
         self._calm = (after, check) if not poll.rows and poll.current == after else None
         self._calm_until_s = database.scheduler.now + _LOOK_S
         return poll
+
+    def _hash(self, checked: NotificationRow) -> bytes:
+        """The hash of the row that is checked, mostly the one of the poll before."""
+        if checked is not self._checked:
+            self._checked, self._checked_hash = checked, rows_hash([checked])
+        return self._checked_hash
 
     def rests(self, after: int, check: int) -> bool:
         """A look takes a share of the time without events, and ends when there is one: it stands

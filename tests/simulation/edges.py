@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import aiohttp.connector
 import structlog
+import uvicorn.server
 
 import connectors.loads.batch
 import connectors.loads.end_gate
@@ -60,6 +61,7 @@ _THREADING: Final = {
     id(threading.Event): "Event",
     id(threading.local): "local",
 }
+_DATE: Final = "Tue, 14 Nov 2023 22:13:20 GMT"
 _REPLACED: Final = {id(time), id(threading), *_CLOCKS, *_THREADING}
 
 
@@ -121,6 +123,7 @@ class Surroundings:
             (metatide.worker.epoch_watch, "random", scheduler.random("epochs")),
             (query_api.thrift.metastore.upstream, "random", scheduler.random("upstreams")),
             (aiohttp.connector, "monotonic", time_of(scheduler).monotonic),
+            (uvicorn.server, "formatdate", lambda *_, **__: _DATE),
         ]
 
     def _directory(self, path: Path) -> stores.SimulatedDirectory:
