@@ -25,7 +25,7 @@ class Bug(NamedTuple):
 BUGS: Final = (
     Bug(
         "a read of the log that began before a request answers it",
-        57,
+        55,
         "query_api.latest.shared_read",
         "                batch, self._waiting = self._waiting, []\n"
         "                log = await self._read_for([reached for reached, _ in batch])\n",
@@ -90,7 +90,7 @@ BUGS: Final = (
     ),
     Bug(
         "writes that may still be aborted are served",
-        23,
+        29,
         "query_api.resolver.decision",
         "    if facts.pending:",
         "    if False:",
@@ -133,7 +133,7 @@ BUGS: Final = (
     ),
     Bug(
         "an answer that is kept is the latest whatever the log says",
-        23,
+        9,
         "query_api.answer_cache",
         "        if not latest.leaves(self.latest_of, self.reached):",
         "        if False:",

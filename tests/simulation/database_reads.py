@@ -37,14 +37,15 @@ from tests.simulation.database import Database, Moment
 _ROWS_MAX: Final = 2_000
 _LOOK_S: Final = 1.0
 _WATCHED_SHARE: Final = 1 / 4
-_WATCHED_S_MAX: Final = 0.1
+_WATCHED_INTERVALS: Final = 2.5
 
 
 class SimulatedSource:
     """The notification log as a connector reads it."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, poll_interval_ms: int) -> None:
         self._database = database
+        self._watched_s_max = _WATCHED_INTERVALS * poll_interval_ms / 1000
         self._calm: tuple[int, int] | None = None
         self._calm_until_s = 0.0
         self._quiet_since_s = 0.0
@@ -83,7 +84,7 @@ class SimulatedSource:
             return False
         if database.now.event == after:
             quiet_s = now - self._quiet_since_s
-            database.watch(min(quiet_s * _WATCHED_SHARE, _WATCHED_S_MAX))
+            database.watch(min(quiet_s * _WATCHED_SHARE, self._watched_s_max))
         return database.scheduler.now >= database.down_until and database.now.event == after
 
     def hashes(self, events: Sequence[int]) -> dict[int, bytes]:

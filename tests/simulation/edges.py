@@ -7,7 +7,7 @@ Faust, RocksDB, the disk, SQL, and random ids.
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
@@ -39,7 +39,7 @@ import state.topic.settings
 from connectors.loads.loader import UNEXPECTED, UNTAKEN
 from processors.worker.limits import Limits
 from query_api.elapsed import elapsed_s
-from tests.simulation import database_reads, network, spark, stores
+from tests.simulation import database_reads, knobs, network, spark, stores
 from tests.simulation.broker import Brokers
 from tests.simulation.database import Database
 from tests.simulation.images import ImageStorage, SimulatedImages
@@ -69,9 +69,15 @@ class Surroundings:
     """What one simulation puts in the place of the outside world."""
 
     def __init__(
-        self, scheduler: Scheduler, brokers: Brokers, database: Database, disks: dict[str, Disk]
+        self,
+        scheduler: Scheduler,
+        brokers: Brokers,
+        database: Database,
+        disks: dict[str, Disk],
+        turned_knobs: Mapping[str, float],
     ) -> None:
         self.scheduler = scheduler
+        self._turned_knobs = turned_knobs
         self.brokers = brokers
         self.database = database
         self.disks = disks
@@ -85,6 +91,7 @@ class Surroundings:
         batch, rereads = connectors.loads.batch, connectors.loads.rereads
         database: Any = self.database
         return [
+            *knobs.replacements(self._turned_knobs),
             (connectors.publish.producer, "Producer", producer),
             (connectors.publish.producer, "Consumer", consumer),
             (processors.worker.signals, "Producer", producer),

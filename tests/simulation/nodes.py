@@ -96,11 +96,14 @@ class ConnectorNode(Node):
         number: int,
         network: Network,
         shards: int,
-        source: Callable[[], SimulatedSource],
+        database: Database,
+        *,
+        poll_interval_ms: int,
     ) -> None:
         super().__init__(scheduler, f"connector-{number}", network)
         self._topic = Topic("brokers", TOPIC, shards)
-        self._source = source
+        self._database = database
+        self._pace = Pace(poll_interval_ms=poll_interval_ms, transactions_s=10.0)
 
     def _begin(self) -> None:
         self.process.spawn(self._main, "connector")
@@ -110,9 +113,9 @@ class ConnectorNode(Node):
         watermark = Watermark()
         loader = Loader(engine, self._topic, watermark=watermark)
         connector = Connector(
-            self._source(),
+            SimulatedSource(self._database, self._pace.poll_interval_ms),
             self._topic,
-            pace=Pace(transactions_s=10.0),
+            pace=self._pace,
             on_epoch=loader.begin_epoch,
             requested_epoch=lambda: loader.requested_epoch,
             watermark=watermark,

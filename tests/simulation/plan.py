@@ -6,6 +6,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from tests.simulation import knobs
+
 NUMBERS: Final = 6
 _WRITES: Final = {
     "alter_table": 6,
@@ -80,6 +82,8 @@ class Plan(msgspec.Struct, frozen=True):
     """The default consistency over Thrift, if most clients ask over the network."""
     metastores_cache_s: float = 0.0
     """How old a metastore's own cache may be, from which it answers reads."""
+    knobs: dict[str, float] = {}
+    """Which intervals differ from those of production."""
 
     def only(self, steps: Sequence[Step]) -> "Plan":
         return msgspec.structs.replace(self, steps=tuple(steps))
@@ -132,6 +136,7 @@ def make_plan(seed: str, *, seconds: float = 120.0, faults: bool = True) -> Plan
         random.choice((False, True)),
         random.choice((None, None, "latest", "latest", "within", "any")),
         random.choice((0.0, 0.0, 0.0, 2.0)),
+        knobs.turned(random),
     )
 
 

@@ -68,6 +68,7 @@ def story(outcome: Outcome) -> str:
     head = (
         f"seed {plan.seed}: {plan.connectors} connectors, {plan.workers} workers, "
         f"{plan.shards} shards"
+        + "".join(f", {name} {value:g}" for name, value in plan.knobs.items())
     )
     return "\n".join(
         (head, "planned:", *map(str, plan.steps), "happened:", *outcome.story, str(outcome.error))

@@ -10,11 +10,11 @@ from functools import partial
 
 from hive.names import DatabaseName, TableName
 from query_api.requirement import Consistency
+from tests.simulation import knobs
 from tests.simulation.broker import Brokers
 from tests.simulation.checker import Checker
 from tests.simulation.clients import Clients
 from tests.simulation.database import Database
-from tests.simulation.database_reads import SimulatedSource
 from tests.simulation.edges import Surroundings, installed
 from tests.simulation.faults import FAULTS
 from tests.simulation.network import Network
@@ -62,7 +62,12 @@ class World:
         disks = {f"worker-{n}": Disk() for n in range(plan.workers)}
         self.connectors = [
             ConnectorNode(
-                scheduler, n, network, plan.shards, partial(SimulatedSource, self.database)
+                scheduler,
+                n,
+                network,
+                plan.shards,
+                self.database,
+                poll_interval_ms=knobs.poll_interval_ms(plan.knobs),
             )
             for n in range(plan.connectors)
         ]
@@ -80,7 +85,7 @@ class World:
         ]
         self.checker = Checker(self.database, plan.metastores_cache_s)
         self.clients = Clients(scheduler, self.database, network, self.workers, self._check)
-        self.around = Surroundings(scheduler, self.brokers, self.database, disks)
+        self.around = Surroundings(scheduler, self.brokers, self.database, disks, plan.knobs)
         self.counts: Counter[str] = Counter()
         self.applications: list[Process] = []
         """The processes of Spark."""
