@@ -20,6 +20,7 @@ from metatide.cli.get import _constraint_rows, _partition_rows
 from metatide.cli.get_options import Show
 from metatide.client import Answer, Position
 from metatide.stack.machine import free_port
+from metatide.stack.state import ProcessState, StackState, StateFile
 from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings
 from query_api.http.access import FileTokens
@@ -234,9 +235,15 @@ def test_what_is_missing_is_named(options: list[str], says: str, tmp_path: Path)
     assert re.search(says, str(done.exception))
 
 
+@pytest.mark.parametrize("has_stack", [False, True])
 def test_the_configured_worker_is_read_from(
-    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    url: str, tmp_path: Path, has_stack: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if has_stack:
+        # No worker of its own runs yet.
+        nowhere = f"http://127.0.0.1:{free_port()}"
+        processes = [ProcessState("kafka", nowhere, "running"), ProcessState("worker-0", nowhere)]
+        StateFile(tmp_path).write(StackState(1, nowhere, processes))
     monkeypatch.setenv("METATIDE_WORKER_PORT", url.rpartition(":")[2])
     done = CliRunner().invoke(root, ["get", "event", "--data-dir", str(tmp_path)])
     assert orjson.loads(done.stdout) == 5

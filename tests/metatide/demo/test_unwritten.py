@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import pymysql
@@ -10,7 +11,7 @@ from pymysql.constants.ER import LOCK_DEADLOCK, NO_SUCH_TABLE
 
 from hive.errors import DeadlockError
 from hive.schema import Version, metadata
-from metatide.demo import databases, ddl, sessions, tables
+from metatide.demo import databases, ddl, partitions, sessions, tables
 from metatide.demo.bulk import fill
 from metatide.demo.changes import Change
 from metatide.demo.drivers import MySql, Statement
@@ -122,6 +123,27 @@ def test_a_table_that_another_writer_holds_or_changes_is_left_be(
     assert not any(table.lock.locked() for table in tables)
     with catalog.hold_again(tables):
         run_out(ddl.drop_table(actor))
+    assert len(sink.writes) == written
+
+
+def test_a_database_that_another_writer_holds_is_left_be(workload: Workload, sink: Memory) -> None:
+    workload.prepare(Pace(Limits()))
+    written = len(sink.writes)
+    with ExitStack() as stack:
+        for database in workload.catalog.databases:
+            stack.enter_context(database.lock)
+        run_out(ddl.change_database(workload.actor(1)))
+    assert len(sink.writes) == written
+
+
+def test_partitions_that_the_target_has_are_not_exchanged(workload: Workload, sink: Memory) -> None:
+    workload.prepare(Pace(Limits()))
+    written = len(sink.writes)
+    with workload.catalog.hold(workload.actor(1).rng, lambda t: bool(t.partitions)) as table:
+        assert table is not None
+        before = dict(table.partitions)
+        partitions.exchange(workload.actor(2), table, table)
+        assert table.partitions == before
     assert len(sink.writes) == written
 
 

@@ -22,7 +22,8 @@ def kerberized_kafka_client() -> Path:
     """The folder with the Python package, for the start of PYTHONPATH."""
     cache = make_folder(cache_dir() / "kafka-client")
     release = subprocess.check_output([_LIBRARY, "--release"], text=True).strip()
-    folder = cache / release
+    # What is compiled for one Python can't be imported by another.
+    folder = cache / f"{release}-{sys.implementation.cache_tag}"
     with file_lock(cache / ".lock"):
         if not folder.is_dir():
             print(f"metatide: building confluent-kafka {release} into {folder}", file=sys.stderr)
