@@ -12,7 +12,7 @@ def test_a_port_is_of_one_service_and_is_taken_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draws = iter([20_001, 20_001, 20_002, 20_003])
-    monkeypatch.setattr(ports.random, "choice", lambda _: next(draws))
+    monkeypatch.setattr("random.choice", lambda _: next(draws))
     busy = {20_002}
     monkeypatch.setattr(ports, "is_free", lambda port: port not in busy)
     path = tmp_path / "ports.json"
