@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -91,9 +91,9 @@ class Clients:
             self.asked_count += 1
             self._popular.append(_Popular(name, numbers, posed.read.of_table))
             if way <= 3:
-                self._submit(partial(self._ask_by_thrift, node, posed, began_s))
+                self._loop.submit(partial(self._ask_by_thrift, node, posed, began_s))
             else:
-                self._submit(partial(self._ask_by_http, node, posed, session, began_s))
+                self._loop.submit(partial(self._ask_by_http, node, posed, session, began_s))
         elif node.alive and node.backend is not None:
             self.asked_count += 1
             node.submit(partial(self._ask, node, posed, session, began_s))
@@ -101,10 +101,7 @@ class Clients:
     def write(self, kind: str, numbers: tuple[int, ...]) -> None:
         """Has a metastore write by way of a worker, and asks what became of it."""
         node = self._workers[numbers[0] % len(self._workers)]
-        self._submit(partial(self._write_by_thrift, node, kind, numbers))
-
-    def _submit(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self._loop.call_soon_threadsafe(lambda: self._loop.create_task(work()))
+        self._loop.submit(partial(self._write_by_thrift, node, kind, numbers))
 
     async def _ask(self, node: WorkerNode, posed: Question, session: int, began_s: float) -> None:
         backend = node.backend

@@ -4,7 +4,7 @@ import asyncio
 import socket
 from asyncio import events
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from contextvars import Context, copy_context
 from functools import partial
@@ -89,6 +89,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Runs a coroutine in the process until both end."""
         self.strand = self.process.spawn(partial(self._run, main), "loop")
 
+    def submit(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        """Runs a coroutine whose end nobody awaits; any strand may call this."""
+
+        def begin() -> None:
+            self.create_task(work()).add_done_callback(_raise_error)
+
+        self.call_soon_threadsafe(begin)
+
     def _run(self, main: Callable[[], Any]) -> None:
         events._set_running_loop(self)
         try:
@@ -168,7 +176,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             except (SystemExit, KeyboardInterrupt):
                 raise
             except BaseException as error:
-                self.call_exception_handler({"message": str(call.callback), "exception": error})
+                self.call_exception_handler({"message": "a call failed", "exception": error})
 
     def _wait(self, seconds: float | None) -> None:
         """Waits until the next timer, or until somebody wakes the loop."""
@@ -265,6 +273,13 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             self._scheduler.complaints.append(
                 f"{context.get('message')}: {error!r} {context.get('future')!r}"
             )
+
+
+def _raise_error(task: asyncio.Task[object]) -> None:
+    """Raises what a task has raised, for the loop to handle: asyncio does so only when the task is
+    collected, which may be after the run."""
+    if not task.cancelled():
+        task.result()
 
 
 def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:

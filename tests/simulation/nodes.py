@@ -204,7 +204,7 @@ class WorkerNode(Node):
 
     def submit(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """Runs a coroutine in the process."""
-        self.loop.call_soon_threadsafe(lambda: self.loop.create_task(work()))
+        self.loop.submit(work)
 
     def _begin(self) -> None:
         self.loop = SimulatedLoop(self._scheduler, self.process, self.network)
