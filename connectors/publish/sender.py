@@ -108,8 +108,10 @@ class Sender:
                 )
         self._raise_fault()
 
-    def _failed(self, error: object, message: Message) -> None:
-        self._fault = self._fault or f"the topic {message.topic()} didn't take a record: {error}"
+    def _failed(self, error: KafkaError, message: Message) -> None:
+        self._fault = self._fault or (
+            f"the topic {message.topic()} didn't take a record: {reason(error)}"
+        )
 
     def _raise_fault(self) -> None:
         if self._fault is not None:

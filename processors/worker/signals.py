@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import structlog
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from hive.errors import MetatideError, TopicError
 from processors.fold import Signal
@@ -147,15 +147,16 @@ class Signals:
         loop = asyncio.get_running_loop()
         acknowledged: asyncio.Future[None] = loop.create_future()
 
-        def settle(error: object) -> None:
+        def settle(error: KafkaError | None) -> None:
             if acknowledged.done():
                 return
             if error is None:
                 acknowledged.set_result(None)
             else:
-                acknowledged.set_exception(TopicError(f"{self._name} didn't take it: {error}"))
+                why = f"{self._name} didn't take it: {reason(error)}"
+                acknowledged.set_exception(TopicError(why))
 
-        def tell(error: object, _: object) -> None:
+        def tell(error: KafkaError | None, _: object) -> None:
             # At the end another thread waits for what is on its way.
             loop.call_soon_threadsafe(settle, error)
 
@@ -166,7 +167,7 @@ class Signals:
         except BufferError:
             raise TopicError(f"too many messages wait for {self._name}; try again") from None
         except KafkaException as error:
-            raise TopicError(f"{self._name} can't take the order: {error}") from None
+            raise TopicError(f"{self._name} can't take the order: {reason(error)}") from None
         # The task that sends requests polls for acknowledgements in this event loop.
         self._taken.set()
         await acknowledged

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from hive.errors import InputError
@@ -13,9 +13,9 @@ from state.topic.aws import signed_tokens
 from state.topic.kerberos import hold_ticket
 
 REQUEST_TIMEOUT_S: Final = 10.0
+"""How long a request may take: on a busy machine a broker may not answer for several seconds."""
 WAITED_S_MAX: Final = 4.0
 """The same for who waits for brokers in a thread and may be told to end, within five seconds."""
-"""How long a request may take: on a busy machine a broker may not answer for several seconds."""
 
 RECORD_BYTES_MAX: Final = 16 * 1024 * 1024
 """The largest record that the topic takes, and the most that a producer sends at once."""
@@ -82,8 +82,8 @@ def _require_kerberos() -> None:
         ) from None
 
 
-def reason(error: KafkaException) -> str:
+def reason(error: KafkaException | KafkaError) -> str:
     """The error as a short text; a broker may give it a name alone."""
-    fault = error.args[0]
+    fault = error.args[0] if isinstance(error, KafkaException) else error
     text = str(fault.str())
     return f"{text}{fault.name()}" if text.endswith(": ") else text

@@ -1,5 +1,6 @@
 """That brokers which take nothing are waited for, within limits, and nothing is lost by it."""
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -142,6 +143,22 @@ def test_a_producer_that_fails_when_it_is_closed_fails_nobody(
 def test_a_record_that_no_broker_would_take_is_an_error() -> None:
     with sending(AWAY) as sender, pytest.raises(PublishError, match=r"away, partition 0: .*large"):
         sender.send(AWAY.name, 0, b"x" * (RECORD_BYTES_MAX + 1), [])
+
+
+def test_a_record_that_the_topic_refuses_is_an_error(
+    broker: MortalBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, bytes_max = new_topic(broker.address, 1), 1_000
+    monkeypatch.setitem(events.SETTINGS, "max.message.bytes", str(bytes_max))
+    events.create(topic)
+    with sending(topic) as sender:
+        sender.send(topic.name, 0, os.urandom(2 * bytes_max), [])
+        with pytest.raises(PublishError, match="Message size too large"):
+            sender.flush()
+        said = f"^the topic {topic.name} didn't take a record: Broker: Message size too large$"
+        for later in sender.serve, sender.flush:
+            with pytest.raises(PublishError, match=said):
+                later()
 
 
 def test_a_connector_says_that_brokers_stay_away_and_goes_on_when_they_are_back(
