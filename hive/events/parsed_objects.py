@@ -4,7 +4,7 @@ A descriptor is most of an object, and the objects of a table have the same but 
 the text of a descriptor is cut out and looked up, and only the rest is parsed.
 
 How a descriptor is found in a text doesn't matter to the result: if the piece that was cut out is a
-value by itself, and `null` in its place turns up as the object's descriptor, then it was that.
+value by itself, and a mark in its place turns up as the object's descriptor, then it was that.
 """
 
 from typing import Any, Final, NamedTuple
@@ -13,6 +13,8 @@ from hive.errors import ThriftError
 from hive.thrift.shared_descriptor import LOCATION, DescriptorShape, SharedDescriptor
 from hive.thrift.tjson import loads
 
+_MARK: Final = "the descriptor"
+"""A text, which no object has as its descriptor."""
 _AFTER_COLUMNS: Final = ']},"2":{"str":"'
 _TEXT_CHARS_MAX: Final = 16_384
 _SHAPES_MAX: Final = 1_000
@@ -66,11 +68,11 @@ def _with_shared_descriptor(text: str, holder: _Holder) -> Any:
     if shape is None:
         return None
     try:
-        value = loads(f"{text[:start]}null{text[end:]}")
+        value = loads(f'{text[:start]}"{_MARK}"{text[end:]}')
     except ThriftError:
         return None
     typed = value.get(holder.field) if isinstance(value, dict) else None
-    if typed != {"rec": None}:
+    if typed != {"rec": _MARK}:
         return None
     typed["rec"] = SharedDescriptor(shape, location)
     return value

@@ -88,6 +88,18 @@ def test_damaged_texts_parse_as_by_themselves(
     assert outcome(load, text) == outcome(loads, text)
 
 
+@pytest.mark.parametrize(("struct", "load", "field"), [(*OBJECTS[0], "6"), (*OBJECTS[1], "7")])
+@pytest.mark.parametrize("own", [None, '{"str":"x"}', '{"rec":null}'])
+def test_the_descriptor_of_an_object_within_another_is_not_the_other_ones(
+    struct: Struct, load: Load, field: str, own: str | None
+) -> None:
+    described = {"cols": [{"name": "a", "type": "int"}], "location": "/a"}
+    inner = dumps(struct, {**REQUIRED[struct.name], "sd": described})
+    assert isinstance(load(inner)[field]["rec"], SharedDescriptor)
+    text = f'{{"99":{{"rec":{inner}}}' + (f',"{field}":{own}}}' if own else "}")
+    assert load(text) == loads(text)
+
+
 @pytest.mark.parametrize("log", LOGS)
 def test_descriptors_of_a_real_log_are_shared(log: str) -> None:
     shapes, objects = set(), 0
