@@ -105,6 +105,21 @@ def test_languages_of_icu_in_any_release_of_postgresql(locale: str) -> None:
     assert not changed.is_sure("cg", "ch")
 
 
+@pytest.mark.parametrize("of_database", [True, False])
+def test_languages_of_the_c_library(of_database: bool) -> None:
+    def named(name: str) -> Collation:
+        if of_database:
+            return of_postgresql({"datcollate": name}, {"collprovider": "d", "collcollate": ""}, "UTF8")
+        return of_postgresql({}, {"collprovider": "c", "collcollate": name}, "UTF8")
+
+    assert named("en_US.UTF-8").is_sure("cg", "ch")
+    assert not named("en_US.UTF-8").is_sure("c", "-")
+    assert not named("cs_CZ.UTF-8").is_sure("cg", "ch")
+    assert named("cs_CZ.UTF-8").is_sure("c1", "c2")
+    assert not named("de_DE.UTF-8@euro").is_sure("c1", "c2")
+    assert named("C.UTF-8").by_bytes
+
+
 def test_the_builtin_locales_of_postgresql_sort_by_bytes() -> None:
     column = {"collprovider": "b", "collcollate": None, "colllocale": "C.UTF-8"}
     assert of_postgresql({}, column, "UTF8").by_bytes
@@ -120,3 +135,6 @@ def test_names_of_mysqls_collations() -> None:
     assert not latin.is_sure("ü", "€")
     assert not of_mysql("utf8mb4_0900_ai_ci").is_exact
     assert not of_mysql("latin1_swedish_ci").keeps(["1", "2"])
+    # Columns of bytes, which have no collation or one of this name.
+    assert of_mysql("binary") == of_mysql(None)
+    assert of_mysql(None).by_bytes

@@ -57,6 +57,7 @@ def canonical(struct: Struct, **fields: Any) -> dict[str, Any]:
         (DATABASE, {"name": "D"}, {"name": "d", "ownerType": 1, "type": 1, "catalogName": "hive"}),
         (FUNCTION, {"functionName": " F "}, {"functionName": "f", "catName": "hive"}),
         (PRIMARY_KEY, {"column_name": "ID"}, {"column_name": "id", "rely_cstr": False}),
+        (PRIMARY_KEY, {"column_name": "Id" * 300}, {"column_name": "id" * 300}),
     ],
 )
 def test_a_rule(struct: Struct, fields: dict[str, Any], expected: dict[str, Any]) -> None:
