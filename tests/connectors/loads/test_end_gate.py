@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from connectors.loads import end_gate
 from connectors.loads.end_gate import EndGate
 from connectors.publish.watermark import Watermark
-from hive.errors import SourceError
+from hive.errors import SourceError, StoppedError
 from hive.reader.snapshot import DatabaseSnapshot
 
 
@@ -105,6 +105,13 @@ def test_a_load_does_not_wait_for_an_event_that_the_database_has_lost(
     with pytest.raises(SourceError, match="lost event 7"):
         gate.wait()
     assert not list(moments)
+
+
+def test_a_load_of_a_connector_that_ends_is_not_ended() -> None:
+    gate = EndGate(Watermark(), 0, [1], nothing_asked, lambda: False)
+    gate.see(cast("DatabaseSnapshot", Moment(7, {7: 70})))
+    with pytest.raises(StoppedError, match="isn't ended any more"):
+        gate.wait()
 
 
 def test_rows_that_the_cleaner_has_deleted_are_no_other_history() -> None:
