@@ -92,6 +92,28 @@ async def test_a_consumer_that_stops_can_not_be_moved(
     assert not await group.follow(0, 5)
 
 
+@pytest.mark.parametrize(
+    ("shards", "flow_active", "moved"), [([0], True, [5]), ([1], True, []), ([0], False, [])]
+)
+async def test_only_a_consumer_that_reads_a_shard_is_moved(
+    tmp_path: Path, shards: list[int], flow_active: bool, moved: list[int]
+) -> None:
+    """While a group comes together, it has lost its shards, or has stopped reading them."""
+    group, offsets = group_without_brokers(tmp_path), list[int]()
+
+    async def seek(positions: dict[TP, int]) -> None:
+        offsets.extend(positions.values())
+
+    consumer = SimpleNamespace(
+        assignment=lambda: {TP("topic", shard) for shard in shards},
+        flow_active=flow_active,
+        seek_wait=seek,
+    )
+    group._app = cast("App", SimpleNamespace(rebalancing=False, consumer=consumer))
+    assert await group.follow(0, 5) is bool(moved)
+    assert offsets == moved
+
+
 async def test_a_consumer_that_does_not_start_or_crashes_is_followed_by_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

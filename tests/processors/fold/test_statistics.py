@@ -7,10 +7,11 @@ from hive.thrift.binary import decode, encode
 from hive.thrift.structs import PARTITION
 from hive.thrift.structs import TABLE as TABLE_STRUCT
 from state import entries, keys
-from state.loads import Cold
+from state.loads import Cold, Doubt
 from state.records import Scope, ScopeKind
 from state.records.actions import (
     CreateTable,
+    DropStatistics,
     PutPartitions,
     PutPartitionStatistics,
     PutTableStatistics,
@@ -104,3 +105,20 @@ def test_statistics_that_a_load_has_read_after_their_event_are_believed() -> Non
     state = shard.state()
     assert state is not None
     assert state.statistics_cold(4, 0) is None
+
+
+def test_a_late_doubt_leaves_the_one_of_a_later_event_in_place() -> None:
+    """An event that waited for the end of a load is folded after others that didn't wait."""
+    shard = Shard()
+    begin, *rest = load(1, data=encode(PARTITION, {}))
+    waiting = change(2, PutTableStatistics(TABLE, 0, (COLUMN,), None))
+    dropped = change(3, DropStatistics(TABLE, None, "c"))
+    shard.fold(change(1), begin, waiting, dropped, *rest)
+    assert shard.doubtful() == {TABLE_ROW}, "the event that waited is in doubt"
+    state = shard.state()
+    assert state is not None
+    assert (state.statistics_floor, state.statistics_doubt) == (3, Doubt.ENGINE_UNSAID)
+    shard.fold(*load(2, id_="again"))
+    state = shard.state()
+    assert state is not None
+    assert state.statistics_cold(3, 0) is Cold.DOUBT
