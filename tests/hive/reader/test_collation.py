@@ -109,7 +109,9 @@ def test_languages_of_icu_in_any_release_of_postgresql(locale: str) -> None:
 def test_languages_of_the_c_library(of_database: bool) -> None:
     def named(name: str) -> Collation:
         if of_database:
-            return of_postgresql({"datcollate": name}, {"collprovider": "d", "collcollate": ""}, "UTF8")
+            return of_postgresql(
+                {"datcollate": name}, {"collprovider": "d", "collcollate": ""}, "UTF8"
+            )
         return of_postgresql({}, {"collprovider": "c", "collcollate": name}, "UTF8")
 
     assert named("en_US.UTF-8").is_sure("cg", "ch")

@@ -254,7 +254,12 @@ async def test_live_records_pass_through_the_agent(topic: Topic, tmp_path: Path)
         assert await shard.complete_up_to(0, 2, 30), "without Faust it reads the topic itself"
 
 
-async def test_what_does_not_follow_is_read_from_the_topic(topic: Topic, tmp_path: Path) -> None:
+async def test_what_the_live_consumer_loses_is_read_from_the_topic_or_fetched_again(
+    topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read where something follows that shows the hole, and fetched again where nothing does."""
+    monkeypatch.setattr("processors.worker.worker.WATCH_S", 0.05)
+    monkeypatch.setattr("processors.worker.worker.STUCK_S", 0.1)
     async with working(topic, tmp_path) as worker:
         shard = worker.shards[0]
         offer, lost = shard.offer, [3, 7, 8]
@@ -271,6 +276,11 @@ async def test_what_does_not_follow_is_read_from_the_topic(topic: Topic, tmp_pat
         assert await shard.complete_up_to(0, 49, 30)
         assert count(worker) == 48
         await until(lambda: shard.live)
+        lost[:] = [shard.position.offset]
+        monkeypatch.setattr(shard, "unfollow", lambda: lost.append(-1))
+        write(topic, put(50))
+        assert await shard.complete_up_to(0, 50, 10)
+        assert lost == [], "or it was read from the topic"
 
 
 async def test_the_loop_stays_responsive_while_folding(topic: Topic, tmp_path: Path) -> None:

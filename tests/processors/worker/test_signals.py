@@ -374,7 +374,10 @@ def test_few_requests_wait(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> N
     ("failure", "why"),
     [
         (BufferError(), "too many messages wait"),
-        (KafkaException(KafkaError(KafkaError._FATAL)), "can't take the order: Local: Fatal error$"),
+        (
+            KafkaException(KafkaError(KafkaError._FATAL)),
+            r"can't take the order: Local: Fatal error$",
+        ),
     ],
 )
 async def test_an_order_that_can_not_be_sent_fails(
@@ -401,7 +404,7 @@ async def test_an_order_waits_for_its_acknowledgement(asking: Asking) -> None:
         deliver(error, None)
     await taken
     assert not failures
-    with pytest.raises(TopicError, match="didn't take it: Local: Message timed out$"):
+    with pytest.raises(TopicError, match=r"didn't take it: Local: Message timed out$"):
         await refused
 
 
