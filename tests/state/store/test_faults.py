@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 
 import pytest
-from rocksdict import Rdict
+from rocksdict import DbClosedError, Rdict
 
 from hive.errors import ClosedStoreError, ColdShardError, LockedStoreError, MachineError
 from state.store import Store, StorePosition, set_aside
@@ -205,18 +205,19 @@ def test_a_closed_store_can_be_opened_again_while_its_scans_wait(
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"),
+    ("raised", "kind"),
     [
-        ("IO error: No space left on device: While appending to file", MachineError),
-        ("IO error: Too many open files: While open a file", MachineError),
-        ("IO error: Disk quota exceeded: While appending to file", MachineError),
-        ("IO error: Stale file handle: While open a file", MachineError),
-        ("IO error: Read-only file system: While open a file", MachineError),
-        ("something that RocksDB never said before", ColdShardError),
+        (Exception("IO error: No space left on device: While appending to file"), MachineError),
+        (Exception("IO error: Too many open files: While open a file"), MachineError),
+        (Exception("IO error: Disk quota exceeded: While appending to file"), MachineError),
+        (Exception("IO error: Stale file handle: While open a file"), MachineError),
+        (Exception("IO error: Read-only file system: While open a file"), MachineError),
+        (Exception("something that RocksDB never said before"), ColdShardError),
+        (DbClosedError("DB instance already closed"), ClosedStoreError),
     ],
 )
-def test_texts_of_rocksdb(text: str, kind: type[Exception]) -> None:
-    error = Faults(Path("/store")).typed(Exception(text))
+def test_what_rocksdb_raises(raised: Exception, kind: type[Exception]) -> None:
+    error = Faults(Path("/store")).typed(raised)
     assert type(error) is kind
     assert "/store" in str(error)
 
