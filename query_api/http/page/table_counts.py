@@ -70,15 +70,15 @@ class Counting:
     async def _count(self, number: int, position: StorePosition) -> None:
         async with self._one_at_a_time:
             reader = self._views.own_reader(number)
-            if reader is None:
-                return
             began = time.monotonic()
             try:
-                counts = await asyncio.to_thread(count_tables, reader)
+                counts = None if reader is None else await asyncio.to_thread(count_tables, reader)
             except MetatideError:
                 # The shard is closing, or its store is broken; its phase and its fault say which.
-                self._counted.pop(number, None)
-                return
+                counts = None
+        if counts is None:
+            self._counted.pop(number, None)
+            return
         now = time.monotonic()
         again_s = max(AGAIN_S, (now - began) * AGAIN_FACTOR * self._views.source.count)
         self._counted[number] = _Counted(counts, position, now + again_s)

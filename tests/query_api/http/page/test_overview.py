@@ -100,6 +100,15 @@ def test_a_pause_is_seen() -> None:
     assert response.json()["workers"][0]["shards"][0]["paused"] is True
 
 
+def test_a_shard_that_can_not_be_read_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    shards = warm(2)
+    shards.shards[1] = closed = MemoryShard()
+    monkeypatch.setattr(closed, "snapshot", lambda: None)
+    [response] = get(shards, PATH)
+    [worker] = response.json()["workers"]
+    assert [part["shard"] for part in worker["shards"]] == [0]
+
+
 def test_other_workers_are_asked_and_those_that_do_not_answer_are_named() -> None:
     nobody = f"http://127.0.0.1:{free_port()}"
     with serving(MemoryShards(None, warm().shards[0], None)) as url:

@@ -44,6 +44,23 @@ async def test_a_store_that_is_closed_meanwhile_has_no_counts(
     await counting.close()
 
 
+async def test_a_shard_that_can_not_be_read_any_more_has_no_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shards = warm()
+    counting = Counting(Views(shards))
+    shard = shards.shard(0)
+    assert shard is not None
+    monkeypatch.setattr(table_counts, "AGAIN_S", 0.0)
+    monkeypatch.setattr(table_counts, "AGAIN_FACTOR", 0.0)
+    assert await counting.counts(0) is not None
+    shard.skip()
+    monkeypatch.setattr(shard, "snapshot", lambda: None)
+    await counting.counts(0)
+    await counting.close()
+    assert await counting.counts(0) is None
+
+
 async def test_its_end_waits_for_the_count_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_counts, "FIRST_S_MAX", 0)
     counting = Counting(Views(warm()))
