@@ -143,9 +143,10 @@ def test_the_child_of_a_foreign_key_is_touched() -> None:
     assert child.catalog == DEFAULT_CATALOG
 
 
+@pytest.mark.parametrize("kind", ["ADD_PRIMARYKEY", "ADD_FOREIGNKEY"])
 @pytest.mark.parametrize("field", ["db_name", "tbl_name"])
-def test_a_constraint_whose_row_names_no_table_touches_everything(field: str) -> None:
-    rows = (one for one in real_rows("every-event-json") if one.event_type == "ADD_PRIMARYKEY")
+def test_a_constraint_whose_row_names_no_table_touches_everything(field: str, kind: str) -> None:
+    rows = (one for one in real_rows("every-event-json") if one.event_type == kind)
     whole = next(rows)
     assert effects_of(whole).tables
     assert effects_of(replace(whole, **{field: None})) == EVERYTHING

@@ -17,7 +17,7 @@ from query_api.latest import SequenceReader, sequence_reader
 from query_api.latest.latest_log import ROWS_MAX
 from query_api.latest.row_effects import WITH_MESSAGE
 from query_api.latest.sequence import SHORT_ROWS_MAX
-from query_api.latest.sequence_reader import ThreadReader
+from query_api.latest.sequence_reader import EventLoopReader, ThreadReader
 from tests.query_api.folded_world import World
 
 READER = "query_api.latest.sequence_reader"
@@ -153,31 +153,106 @@ async def test_a_connection_that_the_server_ends_is_replaced(
     others.dispose()
 
 
+class SlowConnections:
+    """Connections that are made when they may be."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.may = Event()
+        self.error: Exception | None = None
+        self.asked_count = 0
+        self._connected: Callable[[sa.Engine], sa.Connection] = modules[READER]._connected
+        monkeypatch.setattr(modules[READER], "_connected", self._connect)
+
+    def _connect(self, engine: sa.Engine) -> sa.Connection:
+        self.asked_count += 1
+        assert self.may.wait(30)
+        if self.error is not None:
+            raise self.error
+        return self._connected(engine)
+
+
+@pytest.mark.parametrize("reader_type", [EventLoopReader, ThreadReader])
 async def test_reads_while_a_server_is_frozen_end_and_connect_once(
-    new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    new_database: Callable[[], str],
+    monkeypatch: pytest.MonkeyPatch,
+    reader_type: type[EventLoopReader | ThreadReader],
 ) -> None:
     create(make_engine(url := new_database()), Version.V4_1)
-    may_connect, connections = Event(), []
-    connected: Callable[[sa.Engine], sa.Connection] = modules[READER]._connected
+    engine = bounded_engine(url, connections=1, statement_timeout_ms=5000)
+    connections = SlowConnections(monkeypatch)
+    reader = reader_type(engine, lambda: Version.V4_1)
+    try:
+        with monkeypatch.context() as patience:
+            patience.setattr(modules[READER], "_PATIENCE_S", 0.05)
+            for _ in range(3):
+                with pytest.raises(SourceError, match="no answer within"):
+                    await reader.read(0, 0)
+    finally:
+        connections.may.set()
+    monkeypatch.setattr(modules[READER], "_PATIENCE_S", 30)
+    assert (await reader.read(0, 0)).rows == []
+    assert connections.asked_count == 1
+    await reader.close()
+    engine.dispose()
 
-    def connect_slowly(engine: sa.Engine) -> sa.Connection:
-        connections.append(engine)
-        assert may_connect.wait(30)
-        return connected(engine)
 
-    monkeypatch.setattr(modules[READER], "_connected", connect_slowly)
-    async with reader_of(url) as reader:
-        try:
-            with monkeypatch.context() as patience:
-                patience.setattr(modules[READER], "_PATIENCE_S", 0.1)
-                for _ in range(3):
-                    with pytest.raises(SourceError, match="no answer within"):
-                        await reader.read(0, 0)
-        finally:
-            may_connect.set()
-        monkeypatch.setattr(modules[READER], "_PATIENCE_S", 30)
-        assert (await reader.read(0, 0)).rows == []
-    assert len(connections) == 1
+@pytest.mark.parametrize("error", [None, sa.exc.OperationalError("", None, Exception("no"))])
+async def test_a_connection_that_is_made_after_the_end_is_closed(
+    new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch, error: Exception | None
+) -> None:
+    create(make_engine(url := new_database()), Version.V4_1)
+    engine = bounded_engine(url, connections=1, statement_timeout_ms=5000)
+    made, closed, complaints = list[None](), list[None](), list[object]()
+    sa.event.listen(engine, "connect", lambda *_: made.append(None))
+    sa.event.listen(engine, "close", lambda *_: closed.append(None))
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: complaints.append(what))
+    connections = SlowConnections(monkeypatch)
+    connections.error = error
+    reader = EventLoopReader(engine, lambda: Version.V4_1)
+    tasks_before = asyncio.all_tasks()
+    monkeypatch.setattr(modules[READER], "_PATIENCE_S", 0.05)
+    with pytest.raises(SourceError, match="no answer within"):
+        await reader.read(0, 0)
+    await reader.close()
+    assert not closed
+    connections.may.set()
+    await asyncio.wait(asyncio.all_tasks() - tasks_before)
+    assert len(closed) == len(made) == (error is None)
+    assert not complaints
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    ("since", "commands"), [(0, ["SET plan_cache_mode = force_generic_plan"]), (1_000_000, [])]
+)
+async def test_a_release_that_always_plans_anew_is_told_nothing_of_it(
+    new_database: Callable[[], str],
+    monkeypatch: pytest.MonkeyPatch,
+    since: int,
+    commands: list[str],
+) -> None:
+    create(make_engine(url := new_database()), Version.V4_1)
+    monkeypatch.setattr(modules[READER], "_GENERIC_PLANS_SINCE", since)
+    engine = bounded_engine(url, connections=1, statement_timeout_ms=5000)
+    statements: list[str] = []
+    sa.event.listen(engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
+    reader = EventLoopReader(engine, lambda: Version.V4_1)
+    assert await reader.read(0, 0) == (0, [])
+    assert [text for text in statements if "plan" in text] == commands
+    await reader.close()
+    engine.dispose()
+
+
+async def test_a_database_whose_tables_come_later_is_read_then(
+    a_new_database: Callable[[], str],
+) -> None:
+    async with reader_of(url := a_new_database()) as reader:
+        for _ in range(2):
+            with pytest.raises(SourceError, match="NOTIFICATION_SEQUENCE"):
+                await reader.read(0, 0)
+        create(engine := make_engine(url), Version.V4_1)
+        assert await reader.read(0, 0) == (0, [])
+    engine.dispose()
 
 
 async def test_a_read_that_is_cancelled_leaves_nothing_for_the_next(
