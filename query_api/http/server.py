@@ -318,7 +318,7 @@ class ReadProtocol(HttpToolsProtocol):
         log.info("a client's connection was ended", client=self.client, why=TOO_MANY_BYTES)
         if self.transport.get_write_buffer_size():
             self._hang_up()
-        elif not self.transport.is_closing():
+        else:
             self._refuse(503, TOO_MANY_BYTES, at_once=True)
 
     def _hang_up(self) -> None:

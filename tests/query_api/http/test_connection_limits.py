@@ -1,11 +1,15 @@
 """What a connection may hold, and how it ends: bytes in flight, trailers, chunks, pauses."""
 
 import json
+import socket
 import threading
 from contextlib import suppress
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 from structlog.testing import capture_logs
 
 from query_api import backend
@@ -13,7 +17,7 @@ from query_api.http import server
 from query_api.in_flight import TOO_MANY_BYTES, Budget
 from query_api.latest.latest_log import LatestLog
 from state.records.actions import PutPartitions
-from tests.metatide.client.serving import serving
+from tests.metatide.client.serving import serving, serving_app
 from tests.query_api.http.connection import NAMES, connection, request, response
 from tests.query_api.http.slow_database import Slow, wait_for
 from tests.query_api.http.warm_shards import ANY, TABLE, warm
@@ -22,13 +26,11 @@ from tests.query_api.shards import ORDERS, MemoryShards, change, partition_image
 LARGE = request(f"{TABLE}/partitions?{ANY}&limit=400")
 POST = "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {type}\r\n{more}\r\n\r\n"
 JSON = "application/json"
-COUNT = 40
-"""With so many, more than the buffers of the system take wait to be taken."""
 
 
 def wide() -> MemoryShards:
-    """A table whose partitions make an answer of some 900 KB, which is cached."""
-    rows = tuple(partition_image(f"{day}-{'x' * 2000}") for day in range(400))
+    """A table whose partitions make an answer of some 850 KB, which is cached."""
+    rows = tuple(partition_image(f"{day}-{'x' * 1000}") for day in range(400))
     shards = warm()
     shard = shards.shard(0)
     assert shard is not None
@@ -58,18 +60,45 @@ def protocols(monkeypatch: pytest.MonkeyPatch) -> list[server.ReadProtocol]:
     return lost
 
 
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """What servers have received, once they have handled it."""
+    heard: list[bytes] = []
+    receive = server.ReadProtocol.data_received
+
+    def noted(self: server.ReadProtocol, data: bytes) -> None:
+        receive(self, data)
+        heard.append(data)
+
+    monkeypatch.setattr(server.ReadProtocol, "data_received", noted)
+    return heard
+
+
+def ask_for_large(opened: socket.socket, heard: list[bytes]) -> None:
+    """Asks by itself for the answer that is cached, which the short way alone answers at once."""
+    count_before = len(heard)
+    opened.sendall(LARGE)
+    wait_for(lambda: len(heard) > count_before)
+
+
 def test_who_takes_slowly_gets_all_and_what_is_taken_is_in_flight_no_more(
-    budget: Budget, monkeypatch: pytest.MonkeyPatch
+    budget: Budget, heard: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server.ReadProtocol, "sweep", lambda _: None)
     with serving(wide()) as url, connection(url) as opened:
         for _ in range(3):
             opened.sendall(LARGE)
             [(_, _, first)] = response(opened)
-        for _ in range(COUNT):
-            opened.sendall(LARGE)
-        wait_for(lambda: budget.bytes > 0)
-        answers = response(opened, COUNT)
+        count = 0
+        while not budget.bytes:
+            ask_for_large(opened, heard)
+            count += 1
+        # The second of these surely finds that writing is paused.
+        for _ in range(2):
+            ask_for_large(opened, heard)
+        assert budget.bytes >= len(first), "it counts less than it holds"
+        assert budget.bytes < 1.5 * len(first), "it writes though nothing is taken"
+        answers = response(opened, count + 2)
         assert {body for _, _, body in answers} == {first}
         wait_for(lambda: budget.bytes == 0)
 
@@ -77,21 +106,47 @@ def test_who_takes_slowly_gets_all_and_what_is_taken_is_in_flight_no_more(
 def test_too_many_bytes_in_flight_end_the_connection_that_has_most(budget: Budget) -> None:
     budget.bytes_max = 100_000
     head = POST.format(path=NAMES, type=JSON, more="Content-Length: 200000").encode()
-    with serving(wide()) as url:
-        with connection(url) as sender, connection(url) as other:
-            other.sendall(head + b" " * 10_000)
-            wait_for(lambda: budget.bytes >= 10_000)
-            sender.sendall(head + b" " * 150_000)
-            [(status, _, body)] = response(sender)
-            assert status == "HTTP/1.1 503 Service Unavailable"
-            assert json.loads(body)["detail"] == TOO_MANY_BYTES
-        with connection(url) as opened:
-            for _ in range(COUNT):
-                opened.sendall(LARGE)
-            answers = list[Any]()
-            with suppress(ConnectionError):
-                answers += response(opened, COUNT)
-            assert len(answers) < COUNT
+    with serving(warm()) as url, connection(url) as sender, connection(url) as other:
+        other.sendall(head + b" " * 10_000)
+        wait_for(lambda: budget.bytes >= 10_000)
+        sender.sendall(head + b" " * 150_000)
+        [(status, _, body)] = response(sender)
+        assert status == "HTTP/1.1 503 Service Unavailable"
+        assert json.loads(body)["detail"] == TOO_MANY_BYTES
+
+
+def test_who_takes_nothing_of_too_much_is_hung_up_on(
+    budget: Budget, heard: list[bytes], protocols: list[server.ReadProtocol]
+) -> None:
+    with serving(wide()) as url, connection(url) as opened:
+        for _ in range(3):
+            opened.sendall(LARGE)
+            response(opened)
+        budget.bytes_max = 100_000
+        with suppress(ConnectionError):
+            while not protocols:
+                ask_for_large(opened, heard)
+        with pytest.raises(ConnectionResetError):
+            b"".join(iter(lambda: opened.recv(1 << 20), b""))
+
+
+def test_what_is_refused_already_is_not_refused_for_too_many_bytes(budget: Budget) -> None:
+    budget.bytes_max = 100
+    with serving(warm()) as url, connection(url) as opened:
+        chunked = POST.format(path=NAMES, type=JSON, more="Transfer-Encoding: chunked").encode()
+        opened.sendall(chunked + b"c8\r\n" + b" " * 200 + b"\r\nno\r\n")
+        statuses = [line for line, _, _ in response(opened, 2)]
+    assert statuses == ["HTTP/1.1 400 Bad Request"]
+
+
+def test_after_an_answer_that_ends_the_connection_nothing_is_refused() -> None:
+    whole, leaves = b"x" * 16_000_000, {"connection": "close"}
+    app = Starlette(routes=[Route("/", lambda _: PlainTextResponse(whole, headers=leaves))])
+    with serving_app(app) as url, connection(url) as opened:
+        opened.sendall(request("/") + b"\x00\x01\r\n\r\n")
+        received = b"".join(iter(lambda: opened.recv(1 << 20), b""))
+    _, _, body = received.partition(b"\r\n\r\n")
+    assert len(body) == len(whole)
 
 
 def test_who_has_gone_is_not_ended(protocols: list[server.ReadProtocol]) -> None:
@@ -135,17 +190,7 @@ def refusals(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return statuses
 
 
-def test_after_a_refusal_nothing_more_is_heard(
-    refusals: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    heard: list[bytes] = []
-    receive = server.ReadProtocol.data_received
-
-    def noted(self: server.ReadProtocol, data: bytes) -> None:
-        receive(self, data)
-        heard.append(data)
-
-    monkeypatch.setattr(server.ReadProtocol, "data_received", noted)
+def test_after_a_refusal_nothing_more_is_heard(refusals: list[int], heard: list[bytes]) -> None:
     database = Slow(LatestLog(0, 4, []))
     database.may.clear()
     with serving(warm(), database) as url, connection(url) as opened:
