@@ -6,9 +6,7 @@ PYTEST := .venv/bin/python -m pytest
 # By file, so that what a file shares is started once; in the order of folders, for else files of one
 # long test come last, when nothing is left to run beside them.
 BY_FILE := --dist loadfile --no-loadscope-reorder
-# Many wait for real parts to start or to notice something, so there are more runners than cores;
-# engines need a core for themselves.
-QUICK := -n 4 $(BY_FILE)
+# Many wait for real parts to start or to notice something, so there is a runner more than cores.
 PARALLEL := -n 3 $(BY_FILE)
 NEEDS_INSTALL := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins or seeds
 ON_SERVICES := tests/containers/test_services.py
@@ -29,7 +27,7 @@ up: setup ## Run everything on this machine until Ctrl-C
 
 .PHONY: test
 test: setup ## The tests that need minutes, and nothing from the system's package manager; PKG=hive: those of a package
-	@$(PYTEST) $(QUICK) -m "not ($(SEPARATE) or $(NEEDS_INSTALL) or slow)" $(PKG:%=tests/%)
+	@$(PYTEST) $(PARALLEL) -m "not ($(SEPARATE) or $(NEEDS_INSTALL) or slow)" $(PKG:%=tests/%)
 
 .PHONY: coverage
 coverage: setup ## Branch coverage of each package, with what no test reaches; PKG=hive: of one by its own tests; ALL=1: by test-more too
