@@ -125,13 +125,16 @@ def forget_table(work: WorkingSet, name: TableName) -> None:
 def reset(work: WorkingSet, record: ResetTable) -> None:
     """Deletes a table that an operator doubts, and what an open load would bring.
 
-    The fault may be as new as the last event, so nothing of the table can be kept.
+    The fault may be as new as the last event, so nothing of the table can be kept. But what it was
+    called before its renames is: late events may come by those names after the next load.
     """
     name, current = record.table, work.table(record.table)
     if current is None or current.loads.knows(record.at + 1):
         return
+    former_names = current.former_names
     forget_table(work, name)
     state = work.touch_table(name)
+    state.former_names = former_names
     for loads in (state.loads, state.ids_loads):
         loads.raise_floor(record.at, Doubt.RESET)
     if record.load:

@@ -17,7 +17,7 @@ from query_api.resolver.decision import decide
 from query_api.resolver.shard_facts import cached_facts, read_facts
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind, of_catalog, of_database
-from state.records import AnyRecord, LoadBegin, Pause, Scope, ScopeKind, SetLists
+from state.records import AnyRecord, LoadBegin, Pause, ResetTable, Scope, ScopeKind, SetLists
 from state.records.actions import (
     MISNAMED_EVENTS_MAX,
     AllocateWriteIds,
@@ -303,10 +303,12 @@ def test_a_table_whose_row_is_in_doubt_is_not_taken_for_a_missing_one() -> None:
         assert facts(target, *records).refused is Reason.COLD
 
 
-def test_a_renamed_table_knows_what_it_was_called() -> None:
+@pytest.mark.parametrize("is_reset", [False, True])
+def test_a_renamed_table_knows_what_it_was_called(is_reset: bool) -> None:
     old = ORDERS._replace(table="old")
     renamed = RenameTable(old, table_image(managed=False), Side.NEW)
-    records = [change(1, renamed), *load_table(1, table=table_image(managed=False))]
+    resets = [ResetTable(0, 1, ORDERS)] if is_reset else []
+    records = [change(1, renamed), *resets, *load_table(1, table=table_image(managed=False))]
     assert facts(TABLE, *records).former_names == (old,)
     later = change(MISNAMED_EVENTS_MAX + 2, after=1)
     assert facts(TABLE, *records, later).former_names == ()
