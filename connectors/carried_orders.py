@@ -5,12 +5,14 @@ is known, and gives way to a later one that a connector writes meanwhile.
 """
 
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Final
 
 from msgspec import structs
 
 from connectors.publish.headers import RecordHeaders, RecordKind
-from connectors.publish.publisher import write_now
+from connectors.publish.publisher import write
+from connectors.publish.sender import Sender
 from hive.errors import RecordFormatError
 from state.records import Pause, SetLists, decode, type_of
 from state.records.numbers import NATURAL_MAX, supersedes
@@ -62,6 +64,7 @@ def carry_orders(topic: Topic, cuts: Mapping[int, int]) -> dict[int, int]:
             standing[shard].see(offset, order)
             if offset >= cuts[shard]:
                 left[shard].see(offset, order)
+    again: list[tuple[int, LastingOrder]] = []
     for shard in trimmed:
         for kind, (offset, order) in standing[shard].orders.items():
             if _same(order, left[shard].orders[kind][1]):
@@ -69,7 +72,11 @@ def carry_orders(topic: Topic, cuts: Mapping[int, int]) -> dict[int, int]:
             if order.version == NATURAL_MAX:
                 allowed[shard] = min(allowed[shard], offset)
                 continue
-            write_now(topic, order, _HEAD, [shard])
+            again.append((shard, order))
+    if again:
+        with closing(Sender(topic)) as sender:
+            for shard, order in again:
+                write(sender, topic, order, _HEAD, [shard])
     return allowed
 
 

@@ -4,6 +4,7 @@ what it needs after a restart is in the log or in the topic."""
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from connectors.log.source import Source
 from connectors.metrics import Fault, Metrics
 from connectors.publish import publisher, tails
 from connectors.publish.publish_session import EpochChanged, HistoryChanged, PublishSession
+from connectors.publish.sender import Sender
 from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
 from hive.errors import MachineError, PublishError, SourceError, StoppedError
@@ -110,53 +112,56 @@ class Connector:
         # create what is written to would give it one partition.
         signals.create(self._topic)
         topic_admin.create(self._topic)
-        while self._going_on():
-            try:
-                resumed = self._resume()
-            except StoppedError:
-                return
-            session = PublishSession(
-                self._source,
-                self._topic,
-                resumed,
-                pace=self._pace,
-                metrics=self._metrics,
-                going_on=self._going_on,
-                watermark=self._watermark,
-                tracing=self._tracing,
-            )
-            try:
-                self._follow(session)
-                while session.must_compare and self._going_on():
-                    log.debug("what brokers hold is compared with the log")
-                    self._learn(session)
-                    if not session.compare(self._tails()):
-                        break
-                    self._follow(session)
-            except EpochChanged:
-                log.warning("an epoch has begun that this connector didn't begin")
-            except HistoryChanged as changed:
-                self._begin_epoch(resumed.epoch + 1, changed)
-            except StoppedError:
-                return
-            finally:
-                self._learn(session)
-                session.close()
+        with suppress(StoppedError):
+            while self._going_on():
+                # Unacknowledged records are dropped at its end: the next session, or another
+                # connector, sees in the topic what is missing.
+                with closing(Sender(self._topic, self._going_on)) as sender:
+                    self._publish(sender)
 
-    def _resume(self) -> tails.Tails:
+    def _publish(self, sender: Sender) -> None:
+        """Publishes from the tails until an epoch begins or brokers were late."""
+        resumed = self._resume(sender)
+        session = PublishSession(
+            self._source,
+            self._topic,
+            sender,
+            resumed,
+            pace=self._pace,
+            metrics=self._metrics,
+            watermark=self._watermark,
+            tracing=self._tracing,
+        )
+        try:
+            self._follow(session)
+            while session.must_compare and self._going_on():
+                log.debug("what brokers hold is compared with the log")
+                self._learn(session)
+                if not session.compare(self._tails()):
+                    break
+                self._follow(session)
+        except EpochChanged:
+            log.warning("an epoch has begun that this connector didn't begin")
+        except HistoryChanged as changed:
+            self._begin_epoch(sender, resumed.epoch + 1, changed)
+        finally:
+            self._learn(session)
+            session.close()
+
+    def _resume(self, sender: Sender) -> tails.Tails:
         # Each attempt writes records that are kept, so the database must be there.
         self._source.bounds(0)
         positions = self._tails()
-        publisher.fence(self._topic, max(positions.epoch, positions.trace), self._going_on)
+        publisher.fence(sender, self._topic, max(positions.epoch, positions.trace))
         positions = self._tails()
         lost = max(self._requested_epoch(), positions.trace)
         if is_later(lost, positions.epoch):
-            self._replace_lost_epoch(lost)
+            self._replace_lost_epoch(sender, lost)
             positions = self._tails()
         while positions.behind:
             # A connector began this epoch and ended before the reset had reached all shards.
             last = LastEvent(*positions.lowest_event)
-            publisher.reset(self._topic, positions.epoch, last, positions.behind)
+            publisher.reset(sender, self._topic, positions.epoch, last, positions.behind)
             positions = self._tails()
         log.info(
             "resumed",
@@ -194,7 +199,7 @@ class Connector:
             took_s = status.turned_at - began
             self._stopped.wait(rests.after(busy=busy, took_s=took_s))
 
-    def _begin_epoch(self, epoch: int, changed: HistoryChanged) -> None:
+    def _begin_epoch(self, sender: Sender, epoch: int, changed: HistoryChanged) -> None:
         log.error(
             "the log tells another history; a new epoch begins, and everything is answered by the "
             "database until it is read and loaded again",
@@ -204,9 +209,9 @@ class Connector:
             remedy="was the database restored, failed over, or is database.url another's? "
             "If it is the wrong one, stop the connectors and correct it",
         )
-        self._reset(epoch, changed.current)
+        self._reset(sender, epoch, changed.current)
 
-    def _replace_lost_epoch(self, lost: int) -> None:
+    def _replace_lost_epoch(self, sender: Sender, lost: int) -> None:
         """Begins the epoch after one that workers know and the topic doesn't. Workers read records
         of theirs alone, or of a later one."""
         at = self._source.bounds(0).current
@@ -217,12 +222,12 @@ class Connector:
             epoch=lost + 1,
             remedy="keep all records of the topic: see docs/operate.md",
         )
-        self._reset(lost + 1, at)
+        self._reset(sender, lost + 1, at)
 
-    def _reset(self, epoch: int, event: int) -> None:
+    def _reset(self, sender: Sender, epoch: int, event: int) -> None:
         rows = [row for row in self._source.poll(event - 1, event).rows if row.event_id == event]
         last = LastEvent.of(event, [(row, len(row.message)) for row in rows])
-        publisher.reset(self._topic, epoch, last, range(self._topic.shards))
+        publisher.reset(sender, self._topic, epoch, last, range(self._topic.shards))
 
     def _complain(self, error: MachineError) -> None:
         is_source = isinstance(error, SourceError)

@@ -6,7 +6,7 @@ import structlog
 
 from connectors.log.last_event import LastEvent
 from connectors.publish.headers import RecordHeaders, RecordKind
-from connectors.publish.publisher import reset, write_now
+from connectors.publish.publisher import reset_now, write_now
 from state.records import AnyRecord, Pause, ResetTable, SetLists, Skip
 from state.records.epochs import follows
 from state.records.numbers import NATURAL_MAX
@@ -66,7 +66,7 @@ def _begin_epoch(
         return
     # What can't follow on ours was forged, and the shard that has it takes the next one of ours.
     begun = (highest if follows(highest, epoch) else epoch) + 1
-    reset(topic, begun, last_event(), range(topic.shards))
+    reset_now(topic, begun, last_event(), range(topic.shards))
     log.warning("an epoch was begun by order", epoch=begun)
 
 

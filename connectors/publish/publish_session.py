@@ -1,7 +1,7 @@
 """The work of a connector from the positions in the topic to the first fault."""
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from connectors.publish.published_history import OtherHistory, PublishedEvent
 from connectors.publish.publisher import Publisher
 from connectors.publish.renames import Renames
 from connectors.publish.routing import route
+from connectors.publish.sender import Sender
 from connectors.publish.tails import Tails
 from connectors.publish.transaction_tables import TransactionTables
 from connectors.publish.translate import Addressed
@@ -56,11 +57,11 @@ class PublishSession:
         self,
         source: Source,
         topic: Topic,
+        sender: Sender,
         tails: Tails,
         *,
         pace: Pace,
         metrics: Metrics,
-        going_on: Callable[[], bool],
         watermark: Watermark,
         tracing: "Tracing | None" = None,
     ) -> None:
@@ -106,12 +107,8 @@ class PublishSession:
         connector may have published other events."""
         self._is_calm = False
         """Whether the last step left nothing to publish."""
-        self._publisher = Publisher(topic, tails, metrics, going_on)
-        try:
-            self._follower = Follower(topic, tails)
-        except BaseException:
-            self._publisher.close()
-            raise
+        self._publisher = Publisher(topic, sender, tails, metrics)
+        self._follower = Follower(topic, tails)
 
     @property
     def is_doubtful(self) -> bool:
@@ -135,7 +132,6 @@ class PublishSession:
         return True
 
     def close(self) -> None:
-        self._publisher.close()
         self._follower.close()
 
     def step(self) -> bool:

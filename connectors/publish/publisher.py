@@ -1,6 +1,7 @@
 """Writes records to the topic, each with the interval of events that it stands for."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from typing import Final
 
 import msgspec
@@ -37,14 +38,7 @@ class Publisher:
        connector knows: the last one that it wrote or found there.
     """
 
-    def __init__(
-        self,
-        topic: Topic,
-        tails: Tails,
-        metrics: Metrics,
-        going_on: Callable[[], bool],
-    ) -> None:
-        """Waiting for the brokers ends with StoppedError once `going_on` returns False."""
+    def __init__(self, topic: Topic, sender: Sender, tails: Tails, metrics: Metrics) -> None:
         assert not tails.behind, "every shard must be in the same epoch"
         self.epoch = tails.epoch
         self._topic = topic.name
@@ -52,7 +46,7 @@ class Publisher:
         self._uptos = [upto or 0 for upto in tails.upto]
         self._metrics = metrics
         self._sent_records = self._sent_bytes = 0
-        self._sender = Sender(topic, going_on)
+        self._sender = sender
 
     @property
     def shards(self) -> int:
@@ -169,10 +163,6 @@ class Publisher:
         self.serve()
         self._sender.flush()
 
-    def close(self) -> None:
-        """Drops unacknowledged records: the next connector sees in the topic what is missing."""
-        self._sender.close()
-
     def _broadcast(self, record: AnyRecord, head: RecordHeaders) -> None:
         value, written = encode(record), headers.write(head)
         for shard in range(self.shards):
@@ -184,7 +174,7 @@ class Publisher:
         self._sent_bytes += len(value)
 
 
-def fence(topic: Topic, epoch: int, going_on: Callable[[], bool]) -> None:
+def fence(sender: Sender, topic: Topic, epoch: int) -> None:
     """Returns when all that brokers have taken before is visible. `epoch` is the latest of any
     record: if others are deleted, this one is still a trace of it.
 
@@ -192,35 +182,39 @@ def fence(topic: Topic, epoch: int, going_on: Callable[[], bool]) -> None:
     record only once it is visible with all before it.
     """
     head = RecordHeaders(RecordKind.CONTROL, epoch)
-    write_now(topic, FENCE, head, range(topic.shards), going_on)
+    write(sender, topic, FENCE, head, range(topic.shards))
 
 
-def reset(topic: Topic, epoch: int, last: LastEvent, shards: Sequence[int]) -> None:
+def reset(sender: Sender, topic: Topic, epoch: int, last: LastEvent, shards: Sequence[int]) -> None:
     """Begins an epoch after an event in these shards.
 
     The hash and the mark of its row are told, since the database may lose that very event before
     another follows: only they tell it from the one that it has instead.
     """
     head = RecordHeaders(RecordKind.RESET, epoch, last.event_id, "", last.hash)
-    write_now(topic, Reset(epoch, last.event_id, last.mark), head, shards)
+    write(sender, topic, Reset(epoch, last.event_id, last.mark), head, shards)
 
 
-def write_now(
-    topic: Topic,
-    record: AnyRecord,
-    head: RecordHeaders,
-    shards: Sequence[int],
-    going_on: Callable[[], bool] = lambda: True,
+def reset_now(topic: Topic, epoch: int, last: LastEvent, shards: Sequence[int]) -> None:
+    """Begins an epoch as `reset` does, by a sender of its own."""
+    with closing(Sender(topic)) as sender:
+        reset(sender, topic, epoch, last, shards)
+
+
+def write(
+    sender: Sender, topic: Topic, record: AnyRecord, head: RecordHeaders, shards: Sequence[int]
 ) -> None:
     """Writes one record to each of these shards and returns when the brokers have them."""
     value, written = encode(record), headers.write(head)
-    sender = Sender(topic, going_on)
-    try:
-        for shard in shards:
-            sender.send(topic.name, shard, value, written)
-        sender.flush()
-    finally:
-        sender.close()
+    for shard in shards:
+        sender.send(topic.name, shard, value, written)
+    sender.flush()
+
+
+def write_now(topic: Topic, record: AnyRecord, head: RecordHeaders, shards: Sequence[int]) -> None:
+    """Writes as `write` does, by a sender of its own."""
+    with closing(Sender(topic)) as sender:
+        write(sender, topic, record, head, shards)
 
 
 def _parts(change: Change) -> list[Change]:

@@ -17,7 +17,11 @@ _LOOK_S = 0.05
 
 
 class Sender:
-    """Sends from one thread. The records of a partition arrive in order, or an error is raised."""
+    """Sends from one thread. The records of a partition arrive in order, or an error is raised.
+
+    It is to be made early and used for long: librdkafka asks for the number by which brokers know
+    an idempotent producer half a second after that was made, and sends nothing before.
+    """
 
     def __init__(
         self,
@@ -67,7 +71,8 @@ class Sender:
             self._raise_fault()
 
     def close(self) -> None:
-        """Ends threads and connections now rather than at garbage collection."""
+        """Drops unacknowledged records, and ends threads and connections now rather than at garbage
+        collection."""
         # A producer that purges records in flight may raise that it can't give its guarantee.
         with suppress(KafkaException):
             self._producer.purge()

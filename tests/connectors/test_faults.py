@@ -244,7 +244,7 @@ def test_an_epoch_that_only_some_shards_have_seen_is_begun_in_all(log: Log, topi
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
-    publisher.reset(topic, 1, LastEvent(3), [1])
+    publisher.reset_now(topic, 1, LastEvent(3), [1])
     assert tails.find(topic).behind == (0,)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         log.write(4)
@@ -258,7 +258,7 @@ def test_an_epoch_that_no_connector_can_have_begun_is_not_followed(log: Log, top
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
-        publisher.reset(topic, 1 << 62, LastEvent(1 << 61), range(topic.shards))
+        publisher.reset_now(topic, 1 << 62, LastEvent(1 << 61), range(topic.shards))
         log.write(4)
         connector.until_position(4)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
@@ -275,7 +275,7 @@ def test_a_connector_follows_the_epoch_that_another_began(log: Log, topic: Topic
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
-        publisher.reset(topic, 1, LastEvent(3), range(topic.shards))
+        publisher.reset_now(topic, 1, LastEvent(3), range(topic.shards))
         connector.until(lambda: connector.value("epoch") == 1)
         log.write(4)
         connector.until_position(4)

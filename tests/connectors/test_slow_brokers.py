@@ -5,7 +5,7 @@ from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from structlog.testing import LogCapture
@@ -14,10 +14,14 @@ from connectors.log.source import Bounds, Poll
 from connectors.log.sql_source import SqlSource
 from connectors.publish import publisher, tails
 from connectors.publish.publisher import Publisher
+from connectors.publish.sender import Sender
 from hive.errors import PublishError, SourceError
 from state.topic import Topic
 from state.topic.client import topic_bounds
 from tests.connectors.connector_runs import QUICK, Log, connecting, publish
+
+HASTY: Final = replace(QUICK, acknowledged_s_max=0.25)
+"""With little patience, so that what takes longer needn't take long."""
 
 
 def slow_down_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,7 +29,7 @@ def slow_down_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
     flush = Publisher.flush
 
     def flush_late(publisher: Publisher) -> None:
-        time.sleep(QUICK.acknowledged_s_max)
+        time.sleep(HASTY.acknowledged_s_max)
         flush(publisher)
 
     monkeypatch.setattr(Publisher, "flush", flush_late)
@@ -46,7 +50,7 @@ def test_what_brokers_took_late_is_compared_with_the_log(
     log: Log, topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log.write(1, 2, 3)
-    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+    with connecting(SqlSource(log.engine), topic, HASTY) as connector:
         connector.until_position(3)
         slow_down_brokers(monkeypatch)
         publish(topic, 2, b"lost")
@@ -61,16 +65,16 @@ def test_what_is_visible_once_brokers_take_other_records_is_compared(
     """They had taken it from a connector that ended, and their followers lagged."""
     fence, appeared = publisher.fence, iter([partial(publish, topic, 2, b"lost")])
 
-    def fence_and_appear(topic: Topic, epoch: int, going_on: Callable[[], bool]) -> None:
-        fence(topic, epoch, going_on)
+    def fence_and_appear(sender: Sender, topic: Topic, epoch: int) -> None:
+        fence(sender, topic, epoch)
         for appear in appeared:
             appear()
 
     log.write(1, 2, 3)
-    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+    with connecting(SqlSource(log.engine), topic, HASTY) as connector:
         connector.until_position(3)
     monkeypatch.setattr(publisher, "fence", fence_and_appear)
-    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+    with connecting(SqlSource(log.engine), topic, HASTY) as connector:
         connector.until(lambda: connector.value("epoch") == 1)
 
 
@@ -130,10 +134,10 @@ def test_what_could_not_be_compared_is_still_in_doubt(
         return hashes(source, events)
 
     log.write(1, 2, 3)
-    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+    with connecting(SqlSource(log.engine), topic, HASTY) as connector:
         connector.until_position(3)
         monkeypatch.setattr(SqlSource, "hashes", fail_once)
-        after_burying(monkeypatch, partial(time.sleep, QUICK.acknowledged_s_max))
+        after_burying(monkeypatch, partial(time.sleep, HASTY.acknowledged_s_max))
         bury_a_lost_event(log, topic)
         connector.until(lambda: tails.find(topic).epoch == 1)
     assert next(failures, None) is None
@@ -146,7 +150,7 @@ def test_what_brokers_refused_is_in_doubt(
         raise PublishError("no acknowledgement")
 
     log.write(1, 2, 3)
-    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+    with connecting(SqlSource(log.engine), topic, HASTY) as connector:
         connector.until_position(3)
         after_burying(monkeypatch, fail)
         bury_a_lost_event(log, topic)
@@ -166,7 +170,7 @@ def test_only_what_came_since_the_last_comparison_is_compared(
 
     before = 8 * tails.WINDOW_RECORDS
     log.write(*range(1, before))
-    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+    with connecting(SqlSource(log.engine), topic, HASTY) as connector:
         connector.until_position(before - 1)
         monkeypatch.setattr(SqlSource, "hashes", compare)
         slow_down_brokers(monkeypatch)
@@ -225,7 +229,7 @@ def test_a_session_goes_on_after_a_comparison(
 ) -> None:
     """Brokers take long for the first records of another."""
     log.write(1, 2, 3)
-    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+    with connecting(SqlSource(log.engine), topic, HASTY) as connector:
         connector.until_position(3)
         slow_down_brokers(monkeypatch)
         compared = partial(entries, said, "compared")
@@ -243,7 +247,7 @@ def test_what_slow_brokers_have_lost_is_published_again(
         return whole if doubtful_from is None else replace(whole, upto=(1, *whole.upto[1:]))
 
     log.write(1, 2, 3)
-    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+    with connecting(SqlSource(log.engine), topic, HASTY) as connector:
         connector.until_position(3)
         monkeypatch.setattr(tails, "find", find_less)
         slow_down_brokers(monkeypatch)
@@ -257,7 +261,7 @@ def test_what_brokers_took_late_counts_once_it_was_compared(
 ) -> None:
     """Else no load would end while brokers are slow."""
     log.write(1)
-    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+    with connecting(SqlSource(log.engine), topic, HASTY) as connector:
         connector.until_position(1)
         slow_down_brokers(monkeypatch)
         complete_to = partial(connector.watermark.event, 0, [0, 1])

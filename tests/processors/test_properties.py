@@ -62,7 +62,7 @@ def topic(recorder: Recorder) -> Topic:
     security = load(environ={"METATIDE_KAFKA_PROPERTIES": PROPERTIES}).config.kafka.security
     servers = urlsplit(recorder.address).netloc
     created = new_topic(servers, SHARDS)
-    publisher.reset(created, 1, LastEvent(0), range(SHARDS))
+    publisher.reset_now(created, 1, LastEvent(0), range(SHARDS))
     return Topic(servers, created.name, SHARDS, security, created.id)
 
 

@@ -193,7 +193,7 @@ async def test_an_epoch_that_the_topic_lost_is_followed_by_another(
 
     async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
         with connecting(store.engine, events):
-            publisher.reset(events, 1, LastEvent(0), range(SHARDS))
+            publisher.reset_now(events, 1, LastEvent(0), range(SHARDS))
             await until(lambda: all(s.position.epoch == 1 for s in worker.shards.values()))
         for number in range(SHARDS):
             delete_before(events, number, -1)

@@ -12,6 +12,7 @@ from connectors.metrics import Metrics
 from connectors.publish import publish_session
 from connectors.publish.publish_session import PublishSession
 from connectors.publish.published_history import PublishedEvent
+from connectors.publish.sender import Sender
 from connectors.publish.tails import Tails
 from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
@@ -29,10 +30,10 @@ def session(monkeypatch: pytest.MonkeyPatch) -> PublishSession:
     return PublishSession(
         cast(Source, None),
         Topic("nowhere", "events", 2),
+        cast(Sender, None),
         TAILS,
         pace=Pace(),
         metrics=Metrics(),
-        going_on=lambda: True,
         watermark=Watermark(),
     )
 

@@ -1,12 +1,12 @@
 """What a publisher sends, and what it spares."""
 
-import pytest
+from typing import cast
 
 from connectors.metrics import Metrics
-from connectors.publish import publisher
 from connectors.publish.headers import Headers, RecordKind, read
 from connectors.publish.published_history import PublishedEvent
 from connectors.publish.publisher import Publisher
+from connectors.publish.sender import Sender
 from connectors.publish.tails import Tails
 from state.records import Change, decode
 from state.records.actions import AbortTxn, PutPartitions
@@ -20,7 +20,7 @@ TOPIC = Topic("nowhere", "events", 2)
 class Sent:
     """Keeps what is sent."""
 
-    def __init__(self, *_: object) -> None:
+    def __init__(self) -> None:
         self.records: list[tuple[int, Change, RecordKind]] = []
 
     def send(self, _: str, shard: int, value: bytes, written: Headers) -> None:
@@ -33,21 +33,15 @@ class Sent:
         pass
 
 
-@pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
-    sent = Sent()
-    monkeypatch.setattr(publisher, "Sender", lambda *_: sent)
-    return sent
-
-
-def publishing(*uptos: int) -> Publisher:
+def publishing(sent: Sent, *uptos: int) -> Publisher:
     tails = Tails(0, uptos, PublishedEvent(max(uptos), None), (), ())
-    return Publisher(TOPIC, tails, Metrics(), lambda: True)
+    return Publisher(TOPIC, cast(Sender, sent), tails, Metrics())
 
 
-def test_a_large_change_is_sent_in_parts(sent: Sent) -> None:
+def test_a_large_change_is_sent_in_parts() -> None:
+    sent = Sent()
     rows = tuple(partition(str(number), b"x" * 100_000) for number in range(30))
-    publishing(4).event(
+    publishing(sent, 4).event(
         5, "ADD_PARTITION", b"h", 0, {0: (PutPartitions(TABLE, 0, rows, added=True),)}
     )
     *parts, last = sent.records
@@ -57,14 +51,16 @@ def test_a_large_change_is_sent_in_parts(sent: Sent) -> None:
     assert len(parts) > 0
 
 
-def test_very_many_small_actions_are_cut_too(sent: Sent) -> None:
+def test_very_many_small_actions_are_cut_too() -> None:
+    sent = Sent()
     count = PART_BYTES_MAX // ITEM_BYTES + 1
-    publishing(4).event(5, "ABORT_TXN", b"h", 0, {0: tuple(map(AbortTxn, range(count)))})
+    publishing(sent, 4).event(5, "ABORT_TXN", b"h", 0, {0: tuple(map(AbortTxn, range(count)))})
     assert [len(record.actions) for _, record, _ in sent.records] == [count - 1, 1]
 
 
-def test_who_has_what_is_skipped_is_told_nothing(sent: Sent) -> None:
-    behind = publishing(4, 9)
+def test_who_has_what_is_skipped_is_told_nothing() -> None:
+    sent = Sent()
+    behind = publishing(sent, 4, 9)
     behind.skip(7)
     assert sent.records == [(0, Change(0, 7, 7), RecordKind.PROGRESS)]
     assert list(behind.uptos) == [7, 9]

@@ -86,7 +86,7 @@ def test_an_epoch_that_begins_meanwhile_fails_it(
     prewarm: Prewarm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def begin_epoch(topic: Topic, epoch: int) -> set[Scope]:
-        publisher.reset(topic, epoch + 1, LastEvent(0), range(topic.shards))
+        publisher.reset_now(topic, epoch + 1, LastEvent(0), range(topic.shards))
         return set()
 
     monkeypatch.setattr("metatide.cli.prewarm.ended_scopes", begin_epoch)
@@ -99,7 +99,7 @@ def test_an_epoch_that_has_begun_in_a_part_of_the_topic_is_for_the_connector(
 ) -> None:
     prewarm = Prewarm(kafka_broker, "postgresql://127.0.0.1:1/x", monkeypatch)
     topic_admin.create(prewarm.topic)
-    publisher.reset(prewarm.topic, 1, LastEvent(0), [0])
+    publisher.reset_now(prewarm.topic, 1, LastEvent(0), [0])
     with pytest.raises(
         AssertionError, match=r"some shards of prewarm-\w+ only: run `metatide conn"
     ):
