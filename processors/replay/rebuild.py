@@ -3,10 +3,9 @@
 import multiprocessing
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing.queues import Queue
+from multiprocessing.connection import Connection
 from pathlib import Path
-from queue import Empty
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import structlog
 
@@ -65,19 +64,25 @@ def _in_processes(
 ) -> list[Rebuilt]:
     # A forked child would rely on threads of RocksDB and librdkafka, which don't survive a fork.
     context = multiprocessing.get_context("spawn")
-    reports: Queue[Progress] = context.Queue()
-    with ProcessPoolExecutor(processes, context, _set_up, (path, memory_bytes, reports)) as pool:
+    # Without a lock, which a process that is killed would never release: a report is so short that
+    # the kernel writes it whole.
+    reports, sender = context.Pipe(duplex=False)
+    with ProcessPoolExecutor(processes, context, _set_up, (path, memory_bytes, sender)) as pool:
         futures = {pool.submit(_work, topic, shard): shard for shard in shards}
         try:
             _watch(futures, reports, report)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+        finally:
+            # Whoever reports to nobody fails, rather than wait for a reader.
+            reports.close()
+            sender.close()
         return [future.result() for future in futures]
 
 
 def _watch(
-    futures: Mapping[Future[Rebuilt], int], reports: "Queue[Progress]", report: Report
+    futures: Mapping[Future[Rebuilt], int], reports: "Connection[Any, Any]", report: Report
 ) -> None:
     """Passes on reports until all shards are done. After the first failure no other begins."""
     failed: Future[Rebuilt] | None = None
@@ -93,11 +98,10 @@ def _watch(
                 )
                 for future in futures:
                     future.cancel()
-        try:
-            report(reports.get(timeout=0 if done else _POLL_S))
-        except Empty:
-            if done:
-                break
+        if reports.poll(0 if done else _POLL_S):
+            report(reports.recv())
+        elif done:
+            break
     if failed is not None:
         failed.result()
 
@@ -111,20 +115,18 @@ class _Process(NamedTuple):
 
     directory: WorkerDirectory
     budget: MemoryBudget
-    reports: "Queue[Progress]"
+    report: Report
 
 
 _process: _Process | None = None
 
 
-def _set_up(path: Path, memory_bytes: int, reports: "Queue[Progress]") -> None:
+def _set_up(path: Path, memory_bytes: int, reports: "Connection[Any, Any]") -> None:
     global _process
     limit_freed_memory()
-    # A process that ends would wait until somebody reads its last reports.
-    reports.cancel_join_thread()
-    _process = _Process(WorkerDirectory(path), MemoryBudget(memory_bytes), reports)
+    _process = _Process(WorkerDirectory(path), MemoryBudget(memory_bytes), reports.send)
 
 
 def _work(topic: Topic, shard: int) -> Rebuilt:
     assert _process is not None
-    return _rebuild(topic, shard, _process.directory, _process.budget, _process.reports.put)
+    return _rebuild(topic, shard, _process.directory, _process.budget, _process.report)

@@ -1,6 +1,7 @@
 """`metatide rebuild`, and the directory that it works in."""
 
 import json
+import multiprocessing
 import time
 from pathlib import Path
 
@@ -115,7 +116,7 @@ def fail_or_report(_: Topic, shard: int) -> Rebuilt:
     # By now the failure is known.
     time.sleep(1.0)
     for done in range(5_000):
-        module._process.reports.put(Progress(shard, 0, done, 5_000))
+        module._process.report(Progress(shard, 0, done, 5_000))
     return Rebuilt(shard, StorePosition())
 
 
@@ -133,6 +134,25 @@ def test_a_shard_that_fails_leaves_those_that_have_begun(
     assert reports[-1] == 4_999
     begun = {path.name for path in tmp_path.rglob("*") if path.name.startswith("8")}
     assert not begun, "the last shard is left out"
+
+
+@pytest.mark.timeout(60)
+def test_who_hears_no_more_reports_waits_for_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As at an interrupt: processes that have more to report than a pipe holds end, too."""
+
+    def interrupt(_: Progress) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "usable_cores", lambda: 2)
+    monkeypatch.setattr(module, "_work", fail_or_report)
+    nowhere = Topic("127.0.0.1:1", "events", 9, {}, "id")
+    # As long as the error is there, so is all that its frames hold.
+    with pytest.raises(KeyboardInterrupt) as _interrupted:
+        rebuild_shards(nowhere, range(1, 3), tmp_path, 64 << 20, interrupt)
+    for process in multiprocessing.active_children():
+        process.join()
 
 
 def test_processes_share_the_memory(
