@@ -3,11 +3,11 @@
 # Processes of tests would compile our modules and rewrite assertions, each for itself.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := .venv/bin/python -m pytest
-# By file, so that what a file shares is started once; in the order of folders, for else files of one
-# long test come last, when nothing is left to run beside them.
+# By file, so that what a file shares is started once; in the order of tests/support/collection.py,
+# for else files of one long test come last, when nothing is left to run beside them.
 BY_FILE := --dist loadfile --no-loadscope-reorder
-# Many wait for real parts to start or to notice something, so there is a runner more than cores.
-PARALLEL := -n 3 $(BY_FILE)
+# Half of the time they wait for real parts to start or to notice something: two runners a core.
+PARALLEL := -n 4 $(BY_FILE)
 NEEDS_INSTALL := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins or seeds
 ON_SERVICES := tests/containers/test_services.py
 # Each of these has a target of its own.

@@ -12,6 +12,7 @@ pytest_plugins = [
     "tests.support.no_skips",
     # Others say what they have to say through it.
     "tests.support.summary",
+    "tests.support.collection",
     "tests.support.databases.mariadb",
     "tests.support.hive.metastore",
     "tests.support.service_selection",
