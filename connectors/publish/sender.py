@@ -94,7 +94,9 @@ class Sender:
         try:
             return serve(wait_s)
         except KafkaException as error:
-            raise PublishError(f"the brokers at {self._servers}: {reason(error)}") from error
+            # It says so once, maybe before it reports the record that was refused.
+            self._fault = self._fault or f"the brokers at {self._servers}: {reason(error)}"
+            raise PublishError(self._fault) from error
 
     def _wait(self, look: Callable[[], bool]) -> None:
         """Repeats `look`, which blocks for a moment, until it returns True."""
