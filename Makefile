@@ -8,6 +8,8 @@ PYTEST := .venv/bin/python -m pytest
 BY_FILE := --dist loadfile --no-loadscope-reorder
 # Half of the time they wait for real parts to start or to notice something: two runners a core.
 PARALLEL := -n 4 $(BY_FILE)
+# These wait less, and a busy machine shows them as too slow.
+LESS_PARALLEL := -n 3 $(BY_FILE)
 NEEDS_INSTALL := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins or seeds
 ON_SERVICES := tests/containers/test_services.py
 # Each of these has a target of its own.
@@ -31,7 +33,7 @@ test: setup ## The tests that need minutes, and nothing from the system's packag
 
 .PHONY: coverage
 coverage: setup ## Branch coverage of each package, with what no test reaches; PKG=hive: of one by its own tests; ALL=1: by test-more too
-	@scripts/coverage "$(PKG)" $(PARALLEL) -m "not ($(SEPARATE) or $(if $(ALL),seeds,$(NEEDS_INSTALL)))"
+	@scripts/coverage "$(PKG)" $(LESS_PARALLEL) -m "not ($(SEPARATE) or $(if $(ALL),seeds,$(NEEDS_INSTALL)))"
 
 .PHONY: mutants
 mutants: setup ## Change the code that decides, here and there, and see whether a test fails; MUTANTS='*_7': a sample
@@ -39,11 +41,11 @@ mutants: setup ## Change the code that decides, here and there, and see whether 
 
 .PHONY: test-more
 test-more: setup ## What test-all adds: tests of many processes or inputs, Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos, new seeds
-	@$(PYTEST) $(PARALLEL) -m "not ($(SEPARATE)) and ($(NEEDS_INSTALL) or slow)"
+	@$(PYTEST) $(LESS_PARALLEL) -m "not ($(SEPARATE)) and ($(NEEDS_INSTALL) or slow)"
 
 .PHONY: test-random
 test-random: setup ## Minutes of new random seeds: the simulation, and a few faults of real processes
-	@$(PYTEST) $(PARALLEL) -m random
+	@$(PYTEST) $(LESS_PARALLEL) -m random
 
 .PHONY: test-containers
 test-containers: setup ## The images and the deployment in containers, on a Docker engine of the tests

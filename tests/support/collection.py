@@ -5,6 +5,7 @@ folders, all runners wait at once, and compute at once later; so files of both k
 """
 
 import gc
+import math
 from collections.abc import Generator, Iterable, Sequence
 from itertools import groupby
 from typing import Final, TypeVar
@@ -33,10 +34,10 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     files = [list(tests) for _, tests in groupby(items, lambda item: item.path)]
+    # A long one that begins last has nothing to run beside it.
+    files.sort(key=_length, reverse=True)
     waiting = [file for file in files if _waits(file)]
     computing = [file for file in files if not _waits(file)]
-    # A long one that begins last has nothing to run beside it.
-    waiting.sort(key=len, reverse=True)
     items[:] = [item for file in take_turns(waiting, computing) for item in file]
 
 
@@ -48,6 +49,14 @@ def take_turns(*kinds: Sequence[_Element]) -> Iterable[_Element]:
         for index in range(len(elements))
     )
     return (kinds[kind][index] for _, kind, index in sorted(places))
+
+
+def _length(file: _File) -> tuple[float, int]:
+    """Orders files by how long they may take: tests that take long say so by a limit of their own,
+    of which 0 is none.
+    """
+    limits = [mark.args[0] or math.inf for item in file for mark in item.iter_markers("timeout")]
+    return max(limits, default=0), len(file)
 
 
 def _waits(file: _File) -> bool:
