@@ -36,6 +36,17 @@ class TopicClient:
         # Not before it is needed: a ticket may not be had yet, which a later attempt may change.
         return admin_client(self._servers, self._security)
 
+    @cached_property
+    def _acquainted_admin(self) -> AdminClient:
+        """The client, once it knows the brokers.
+
+        When librdkafka has learned of them it ends its first connection, with the requests on it,
+        and asks for leaders again only after three seconds. The request for a description waits
+        until then.
+        """
+        self.describe()
+        return self._admin
+
     def describe(self, timeout_s: float = REQUEST_TIMEOUT_S) -> Topic:
         """Describes the topic, or raises if it doesn't exist."""
         request = TopicCollection([self._name])
@@ -69,7 +80,7 @@ class TopicClient:
         }
         if not request:
             return {}
-        futures = self._admin.list_offsets(request, request_timeout=REQUEST_TIMEOUT_S)
+        futures = self._acquainted_admin.list_offsets(request, request_timeout=REQUEST_TIMEOUT_S)
         try:
             return {tp.partition: future.result().offset for tp, future in futures.items()}
         except KafkaException as error:
