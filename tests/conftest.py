@@ -1,8 +1,6 @@
 """What holds for all tests."""
 
 import logging
-import os
-from collections.abc import Iterator
 
 import pytest
 import structlog
@@ -14,6 +12,7 @@ pytest_plugins = [
     "tests.support.summary",
     "tests.support.collection",
     "tests.support.databases.mariadb",
+    "tests.support.file_modes",
     "tests.support.hive.metastore",
     "tests.support.service_selection",
     "tests.support.shared_services",
@@ -26,19 +25,6 @@ pytest_plugins = [
 # A deadline would assert a time, which on a busy machine says nothing about the code.
 settings.register_profile("metatide", deadline=None)
 settings.load_profile("metatide")
-
-
-_USUAL_MASK = 0o022
-
-
-@pytest.fixture(autouse=True)
-def _usual_modes() -> Iterator[None]:
-    """Undoes that commands within a test, or within its module's fixtures, withhold from others
-    what the whole process writes: servers of other users need their folders.
-    """
-    os.umask(_USUAL_MASK)
-    yield
-    os.umask(_USUAL_MASK)
 
 
 @pytest.fixture(autouse=True)
