@@ -114,6 +114,9 @@ class Connector:
         topic_admin.create(self._topic)
         with suppress(StoppedError):
             while self._going_on():
+                # Each attempt logs in and writes records that are kept, so the database must be
+                # there.
+                self._source.bounds(0)
                 # Unacknowledged records are dropped at its end: the next session, or another
                 # connector, sees in the topic what is missing.
                 with closing(Sender(self._topic, self._going_on)) as sender:
@@ -149,8 +152,6 @@ class Connector:
             session.close()
 
     def _resume(self, sender: Sender) -> tails.Tails:
-        # Each attempt writes records that are kept, so the database must be there.
-        self._source.bounds(0)
         positions = self._tails()
         publisher.fence(sender, self._topic, max(positions.epoch, positions.trace))
         positions = self._tails()
