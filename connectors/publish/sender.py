@@ -34,9 +34,12 @@ class Sender:
         dropped."""
         self._servers = topic.servers
         self._going_on = going_on
-        self._fault: str | None = None
+        self._refused: str | None = None
+        """Why the first record was refused, as soon as that is reported."""
+        self._failed: str | None = None
+        """What the producer failed with, which it says once, maybe before that report."""
         try:
-            self._producer: Producer = make_producer(topic, self._failed, waiting_max)
+            self._producer: Producer = make_producer(topic, self._report, waiting_max)
         except KafkaException as error:
             # As where a file of certificates is missing while another one takes its place.
             raise PublishError(
@@ -94,9 +97,8 @@ class Sender:
         try:
             return serve(wait_s)
         except KafkaException as error:
-            # It says so once, maybe before it reports the record that was refused.
-            self._fault = self._fault or f"the brokers at {self._servers}: {reason(error)}"
-            raise PublishError(self._fault) from error
+            self._failed = f"the brokers at {self._servers}: {reason(error)}"
+            raise PublishError(self._failed) from error
 
     def _wait(self, look: Callable[[], bool]) -> None:
         """Repeats `look`, which blocks for a moment, until it returns True."""
@@ -115,14 +117,15 @@ class Sender:
                 )
         self._raise_fault()
 
-    def _failed(self, error: KafkaError, message: Message) -> None:
-        self._fault = self._fault or (
+    def _report(self, error: KafkaError, message: Message) -> None:
+        self._refused = self._refused or (
             f"the topic {message.topic()} didn't take a record: {reason(error)}"
         )
 
     def _raise_fault(self) -> None:
-        if self._fault is not None:
-            raise PublishError(self._fault)
+        fault = self._refused or self._failed
+        if fault is not None:
+            raise PublishError(fault)
 
 
 def _refusal(topic: str, partition: int, error: KafkaException) -> PublishError:

@@ -20,6 +20,5 @@ def pytest_fixture_setup() -> None:
 
 @pytest.fixture(autouse=True)
 def _usual_modes() -> Iterator[None]:
-    os.umask(_USUAL_MASK)
     yield
     os.umask(_USUAL_MASK)
