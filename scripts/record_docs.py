@@ -9,6 +9,7 @@ import msgspec
 
 from connectors.feed.feed_formats import CloudEvent, FeedLine
 from hive.names import DatabaseName, TableName
+from query_api.http.operation import with_clean_descriptions
 from state.records import AnyRecord, Rows, Scope
 from state.records.actions import AnyAction, Side
 from state.records.objects import (
@@ -65,6 +66,7 @@ def record_tables() -> Iterator[str]:
 def record_schema() -> str:
     """The JSON Schema of records: MessagePack arrays as JSON, with bytes in base64."""
     schema = msgspec.json.schema(AnyRecord)
+    schema["$defs"] = with_clean_descriptions(schema["$defs"])
     # msgspec leaves out flags that are made of others.
     schema["$defs"]["Side"]["enum"] = [side.value for side in Side.__members__.values()]
     return _written({"$schema": _DRAFT, "title": "Record", **schema})
@@ -76,7 +78,12 @@ def feed_schema() -> str:
         (FeedLine, CloudEvent), ref_template="#/$defs/{name}"
     )
     return _written(
-        {"$schema": _DRAFT, "title": "Line", "anyOf": list(forms), "$defs": dict(structs)}
+        {
+            "$schema": _DRAFT,
+            "title": "Line",
+            "anyOf": list(forms),
+            "$defs": with_clean_descriptions(structs),
+        }
     )
 
 

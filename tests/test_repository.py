@@ -47,6 +47,19 @@ def test_the_workflow_runs_what_continuous_integration_runs() -> None:
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o100
 
 
+@pytest.mark.parametrize("project", ["pyproject.toml", "packages/client/pyproject.toml"])
+def test_each_python_that_a_package_names_is_checked(project: str) -> None:
+    text = (ROOT / project).read_text()
+    supported = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', text)
+    workflow = yaml.safe_load((GITHUB / "workflows" / "checks.yaml").read_text())
+    [job] = workflow["jobs"].values()
+    assert job["strategy"]["matrix"]["python"] == supported
+    assert job["container"]["image"] == "python:${{ matrix.python }}-bookworm"
+    assert f'requires-python = ">={supported[0]}"' in text
+    others = job["strategy"]["matrix"]["include"]
+    assert [other["machine"] for other in others] == ["ubuntu-24.04-arm"]
+
+
 def test_the_pull_request_of_the_lock_is_checked() -> None:
     """GitHub starts no workflow for what a workflow's own token does, unless it is dispatched."""
     [job] = yaml.safe_load((GITHUB / "workflows" / "lock.yaml").read_text())["jobs"].values()
@@ -69,7 +82,7 @@ def test_all_jobs_share_a_cache_without_images() -> None:
     ]
     steps = [step for job in jobs for step in job["steps"]]
     caches = [step["with"] for step in steps if "actions/cache" in step.get("uses", "")]
-    assert len(caches) == 3
+    assert len(caches) == 2
     assert all(cache == caches[0] for cache in caches)
     assert "!~/.cache/metatide/containers/engine" in caches[0]["path"].split()
 

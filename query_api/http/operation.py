@@ -1,5 +1,6 @@
 """An operation that isn't a read: its path, its handler, and its description."""
 
+import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -112,7 +113,17 @@ def schemas(operations: Iterable[AnyOperation]) -> dict[str, Any]:
         for kind in (operation.answer, operation.body)
         if kind is not None
     ]
-    return msgspec.json.schema_components(kinds, ref_template=_REF)[1]
+    return with_clean_descriptions(msgspec.json.schema_components(kinds, ref_template=_REF)[1])
+
+
+def with_clean_descriptions(structs: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Schemas whose descriptions aren't indented as the docstrings that they were."""
+    return {
+        name: schema | {"description": inspect.cleandoc(schema["description"])}
+        if "description" in schema
+        else schema
+        for name, schema in structs.items()
+    }
 
 
 def _content(kind: Any, example: Any) -> dict[str, Any]:

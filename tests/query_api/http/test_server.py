@@ -243,7 +243,7 @@ def test_lines_from_a_store_that_is_closed_meanwhile_are_cut_off(
         raise ClosedStoreError("the store is closed")
 
     for version in ("1.0", "1.1"):
-        monkeypatch.setattr(PartitionWriter, "write", partial(next, torn()))
+        monkeypatch.setattr(PartitionWriter, "write", staticmethod(partial(next, torn())))
         rows = tuple(partition_image(str(day)) for day in range(2000))
         shards = warm()
         shard = shards.shard(0)

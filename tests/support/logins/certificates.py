@@ -11,6 +11,8 @@ from tests.support.logins.openssl import openssl
 
 STORE_PASSWORD: Final = "trusting"
 _KEY: Final = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+# From 3.13 on, Python refuses an authority that doesn't say what its key is for.
+_SIGNS: Final = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
 
 
 class Certificate(NamedTuple):
@@ -29,7 +31,7 @@ class Authority:
         self._own = Certificate(folder / "ca.pem", folder / "ca.key")
         subject = ("-subj", "/CN=authority of the tests", "-days", "2")
         files = ("-keyout", self._own.key, "-out", self._own.certificate)
-        openssl("req", "-x509", *_KEY, *subject, *files)
+        openssl("req", "-x509", *_KEY, *_SIGNS, *subject, *files)
 
     @property
     def certificate(self) -> Path:
@@ -64,7 +66,8 @@ class Authority:
         made = Certificate(self._folder / f"{name}.pem", self._folder / f"{name}.key")
         kind = "IP" if address == LOOPBACK else "DNS"
         names = f"subjectAltName={kind}:{address}"
-        subject = ("-subj", f"/CN={name}", "-addext", names, "-days", "2")
+        is_none = ("-addext", "basicConstraints=critical,CA:FALSE")
+        subject = ("-subj", f"/CN={name}", *is_none, "-addext", names, "-days", "2")
         signed_by = ("-CA", self._own.certificate, "-CAkey", self._own.key)
         files = ("-keyout", made.key, "-out", made.certificate)
         openssl("req", "-x509", *_KEY, *subject, *signed_by, *files)
