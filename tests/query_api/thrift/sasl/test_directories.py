@@ -64,9 +64,12 @@ async def directories(tls: Tls, *answers: bytes) -> AsyncIterator[Directories]:
 
         servers.append(await asyncio.start_server(serve, HOST, 0, ssl=tls.serves))
         addresses.append(servers[-1].sockets[0].getsockname())
-    yield Directories(tuple(addresses), "uid={user},dc=x", tls.trusts)
-    for server in servers:
-        server.close()
+    try:
+        yield Directories(tuple(addresses), "uid={user},dc=x", tls.trusts)
+    finally:
+        # An open server can keep uvloop from closing: a test that fails would never end.
+        for server in servers:
+            server.close()
 
 
 @pytest.mark.parametrize("is_long", [False, True])
