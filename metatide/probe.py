@@ -93,7 +93,8 @@ def fault(url: str) -> str | None:
         with urlopen(url, timeout=TIMEOUT_S, context=context):
             return None
     except HTTPError as error:
-        return f"{url}: {error.code} {error.read(_SHOWN_MAX).decode(errors='replace')}"
+        with error:
+            return f"{url}: {error.code} {error.read(_SHOWN_MAX).decode(errors='replace')}"
     except (OSError, HTTPException) as error:
         return f"{url}: {error}"
 

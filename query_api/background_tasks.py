@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
+
+T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
 
@@ -14,6 +16,14 @@ def take_note(future: asyncio.Future[Any]) -> None:
     exception that nobody has looked at."""
     if not future.cancelled():
         future.exception()
+
+
+async def outcome(future: asyncio.Future[T]) -> T:
+    """The outcome of a future that goes on if this waiter is cancelled. From Python 3.14 on,
+    asyncio.shield would log what the future raises after that.
+    """
+    await asyncio.wait([future])
+    return future.result()
 
 
 class Background:

@@ -144,7 +144,9 @@ class Bulk:
         future = loop.run_in_executor(pool, work_and_rest)
         self._stops.append(stop)
         try:
-            return await asyncio.shield(future)
+            # asyncio.shield would log what the stop raises, from Python 3.14 on.
+            await asyncio.wait([future])
+            return future.result()
         except asyncio.CancelledError:
             stop.set()
             if has_begun:

@@ -14,7 +14,7 @@ from hive.errors import InputError, NoSuchObjectError, SourceError, UnansweredEr
 from hive.reader.driver_errors import driver_reason
 from hive.reader.snapshot import DatabaseSnapshot
 from hive.write_ids.snapshot import OPEN_TXN_TIMEOUT_MS
-from query_api.background_tasks import take_note
+from query_api.background_tasks import outcome, take_note
 from query_api.database.breaker import Breaker
 from query_api.database.metrics import Metrics, Result
 from query_api.database.objects import DatabaseObjects
@@ -80,7 +80,7 @@ class Fallback:
         unbegun.callers += 1
         try:
             async with asyncio.timeout(READ_TIMEOUT_S):
-                answer: DatabaseAnswer[A] = await asyncio.shield(unbegun.task)
+                answer: DatabaseAnswer[A] = await outcome(unbegun.task)
                 return answer
         except TimeoutError:
             self.metrics.ended(Result.LATE)

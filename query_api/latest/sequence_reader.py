@@ -16,7 +16,7 @@ from hive.errors import SourceError
 from hive.reader.engines import RECYCLED_S
 from hive.reader.sessions import DROP_PLANS, PlanAge
 from hive.schema import Version, metadata
-from query_api.background_tasks import take_note
+from query_api.background_tasks import outcome, take_note
 from query_api.elapsed import elapsed_s
 from query_api.latest.event_loop_session import EventLoopSession
 from query_api.latest.latest_log import ROWS_MAX
@@ -99,7 +99,7 @@ class EventLoopReader:
             connecting.add_done_callback(take_note)
             self._connecting = connecting
         try:
-            return await asyncio.shield(connecting)
+            return await outcome(connecting)
         finally:
             if connecting.done():
                 self._connecting = None

@@ -14,7 +14,7 @@ from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
 from hive.errors import RefusedLoginError
-from query_api.background_tasks import take_note
+from query_api.background_tasks import outcome, take_note
 from query_api.watched_file import file_version
 
 BYTES_MAX: Final = 1 << 20
@@ -104,7 +104,7 @@ class KeyUrl:
             self._fetching.add_done_callback(take_note)
         if self._fetching is not None and (is_due or wanted not in self._keys):
             # It goes on if this client goes: others may wait for the same.
-            await asyncio.shield(self._fetching)
+            await outcome(self._fetching)
         return self._usable()
 
     @property

@@ -325,7 +325,7 @@ def test_within_is_answered_at_once_from_a_read_that_is_recent_enough() -> None:
     with serving(warm(), database) as url, connection(url) as opened:
         opened.sendall(within)
         response(opened)
-        wait_for(lambda: database.answered_count == database.asked_count)
+        wait_for(lambda: database.answered_count == database.asked_count > 0)
         database.may.clear()
         asked_count = database.asked_count
         for _ in range(4):

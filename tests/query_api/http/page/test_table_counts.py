@@ -1,12 +1,13 @@
 """Counts of the tables of a shard that comes and goes."""
 
 import asyncio
+import threading
 
 import pytest
 
 from hive.errors import ClosedStoreError
 from query_api.http.page import table_counts
-from query_api.http.page.table_counts import Counting
+from query_api.http.page.table_counts import Counting, TableCounts, count_tables
 from query_api.shards import Views
 from state.shard_reader import ShardReader
 from tests.query_api.http.warm_shards import warm
@@ -63,9 +64,20 @@ async def test_a_shard_that_can_not_be_read_any_more_has_no_counts(
 
 async def test_its_end_waits_for_the_count_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_counts, "FIRST_S_MAX", 0)
+    may_count = threading.Event()
+
+    def slowly_counted(reader: ShardReader) -> TableCounts:
+        assert may_count.wait(60)
+        return count_tables(reader)
+
+    monkeypatch.setattr(table_counts, "count_tables", slowly_counted)
     counting = Counting(Views(warm()))
     assert await counting.counts(0) is None, "the first caller doesn't wait"
-    await counting.close()
+    end = asyncio.create_task(counting.close())
+    await asyncio.sleep(0.01)
+    assert not end.done()
+    may_count.set()
+    await end
     await asyncio.sleep(0)
     counts = await counting.counts(0)
     assert counts is not None
