@@ -30,8 +30,8 @@ async def test_a_task_that_fails_is_told_in_the_log_and_one_that_is_cancelled_is
 
 async def test_a_future_goes_on_when_its_waiter_is_cancelled_and_nobody_is_told() -> None:
     loop = asyncio.get_running_loop()
-    told: list[dict[str, object]] = []
-    loop.set_exception_handler(lambda _, context: told.append(context))
+    logged: list[dict[str, object]] = []
+    loop.set_exception_handler(lambda _, context: logged.append(context))
     shared: asyncio.Future[str] = loop.create_future()
     shared.add_done_callback(take_note)
     leaving, staying = (asyncio.create_task(outcome(shared)) for _ in range(2))
@@ -43,7 +43,7 @@ async def test_a_future_goes_on_when_its_waiter_is_cancelled_and_nobody_is_told(
     with pytest.raises(ZeroDivisionError):
         await staying
     await asyncio.sleep(0)
-    assert told == []
+    assert logged == []
 
 
 async def test_who_waits_for_a_future_that_is_cancelled_is_cancelled() -> None:
