@@ -88,12 +88,11 @@ def _download(folder: Path, module: str, release: str) -> Path:
 
 
 def _environment(folder: Path) -> Mapping[str, str]:
+    """The environment of Go, with its own caches: the programs have many packages in common."""
     return {
         **os.environ,
         "GOBIN": str(folder / "bin"),
-        "GOPATH": str(folder / "modules"),
-        "GOCACHE": str(folder / "cache"),
-        # Otherwise nobody may remove the folder.
+        # Otherwise nobody may remove the modules.
         "GOFLAGS": "-modcacherw -buildvcs=false",
     }
 
