@@ -5,6 +5,7 @@ import gc
 import ssl
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -145,4 +146,6 @@ async def test_nothing_of_a_connection_outlasts_it(transport: str, what: str, tl
         before = alive()
         for _ in range(3):
             await leave_in(here, await connect(here, transport, tls), transport, what)
+        with suppress(TimeoutError):
+            await until(lambda: alive() - before == Counter())
         assert alive() - before == Counter()
