@@ -195,7 +195,11 @@ class Shard:
                 return None
             # Closing waits for the image, or the copy would be of a closed store.
             scratch = self._parts.directory.scratch(self.number)
-            manifest = await asyncio.shield(asyncio.to_thread(images.create, store, scratch))
+            creating = asyncio.create_task(asyncio.to_thread(images.create, store, scratch))
+            # When the worker ends, nobody waits for the thread, whose copy then fails.
+            creating.add_done_callback(lambda task: task.cancelled() or task.exception())
+            await asyncio.wait([creating])
+            manifest = creating.result()
         self.image_made_s = manifest.made_s
         return manifest
 

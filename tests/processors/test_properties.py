@@ -76,7 +76,7 @@ def test_a_worker_tells_its_rack_by_both_of_its_libraries(
 ) -> None:
     assert not told(recorder, "")
     with TopicReader(topic) as reader:
-        assert [len(batch) for batch in reader.read(0, 0, 1)] == [1]
+        assert sum(map(len, reader.read(0, 0, 1))) == 1
     assert told(recorder, "rdkafka")
     worker = WorkerProcess(topic, tmp_path, "racked", METATIDE_KAFKA_PROPERTIES=PROPERTIES)
     with workers(worker):

@@ -13,7 +13,14 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from hive.errors import ColdShardError, InputError, MachineError, RecordFormatError, TopicError
+from hive.errors import (
+    ClosedStoreError,
+    ColdShardError,
+    InputError,
+    MachineError,
+    RecordFormatError,
+    TopicError,
+)
 from processors.live_record import LiveRecord
 from processors.replay.replay import replay
 from processors.worker.shard import UNFLUSHED_RECORDS_MAX, Shard
@@ -412,6 +419,33 @@ async def test_storage_of_images_that_does_not_answer_ends_nothing(
         assert worker.ready
         with pytest.raises(MachineError, match="nothing answers"):
             await worker.make_images()
+
+
+async def test_who_ends_while_an_image_is_made_is_told_nothing_of_its_fault(
+    topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_begun, may_fail, has_failed = (threading.Event() for _ in range(3))
+
+    def fail(*_: object) -> None:
+        has_begun.set()
+        assert may_fail.wait(PATIENCE_S)
+        has_failed.set()
+        raise ClosedStoreError("the store is closed")
+
+    monkeypatch.setattr(Images, "create", fail)
+    logged: list[dict[str, Any]] = []
+    async with working(topic, tmp_path, images_url=f"file://{tmp_path}/images") as worker:
+        making = asyncio.create_task(worker.shards[0].make_image())
+        await until(has_begun.is_set)
+        making.cancel()
+        await asyncio.wait([making])
+        assert making.cancelled()
+        asyncio.get_running_loop().set_exception_handler(lambda _, what: logged.append(what))
+        may_fail.set()
+        await until(has_failed.is_set)
+        del making
+    gc.collect()
+    assert logged == []
 
 
 async def test_one_that_traces_tells_what_its_shards_fold(topic: Topic, tmp_path: Path) -> None:
