@@ -91,6 +91,8 @@ def _environment(folder: Path) -> Mapping[str, str]:
     """The environment of Go, with its own caches: the programs have many packages in common."""
     return {
         **os.environ,
+        # By it Go finds its caches; a service may lack the variable.
+        "HOME": str(Path.home()),
         "GOBIN": str(folder / "bin"),
         # Otherwise nobody may remove the modules.
         "GOFLAGS": "-modcacherw -buildvcs=false",
