@@ -173,7 +173,10 @@ class ThriftServer:
     async def _check(self) -> None:
         while True:
             await asyncio.sleep(CHECK_EVERY_S)
-            now = monotonic()
-            for connection in list(self._connections):
-                connection.check(now)
-            self._hub.links.check(now)
+            self._check_all(monotonic())
+
+    def _check_all(self, now: float) -> None:
+        # Not in the task itself, whose variable would keep the last connection after its end.
+        for connection in list(self._connections):
+            connection.check(now)
+        self._hub.links.check(now)

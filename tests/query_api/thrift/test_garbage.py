@@ -10,6 +10,8 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from query_api.thrift import server
+from query_api.thrift.accepted import AcceptedBinary, AcceptedHttp
 from query_api.thrift.call import Call, CallAnswer
 from query_api.thrift.sasl.mechanism import Accepted
 from query_api.thrift.settings import ThriftSettings
@@ -126,7 +128,13 @@ async def leave_in(here: HttpRunning, client: Client, transport: str, what: str)
     await asyncio.sleep(0.01)
 
 
-@pytest.mark.usefixtures("_no_collection")
+@pytest.fixture
+def _often_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each connection is checked while it is there."""
+    monkeypatch.setattr(server, "CHECK_EVERY_S", 0.001)
+
+
+@pytest.mark.usefixtures("_no_collection", "_often_checked")
 @pytest.mark.parametrize("what", CALLS)
 @pytest.mark.parametrize("transport", ["plain", "traced", "tls", "sasl", "http"])
 async def test_nothing_of_a_connection_outlasts_it(transport: str, what: str, tls: Tls) -> None:
@@ -144,6 +152,7 @@ async def test_nothing_of_a_connection_outlasts_it(transport: str, what: str, tl
         await leave_in(here, await connect(here, transport, tls), transport, what)
         gc.collect()
         before = alive()
+        assert not before.keys() & {AcceptedBinary.__name__, AcceptedHttp.__name__}
         for _ in range(3):
             await leave_in(here, await connect(here, transport, tls), transport, what)
         with suppress(TimeoutError):
