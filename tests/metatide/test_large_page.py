@@ -1,7 +1,7 @@
 """The page over 2,000 databases, thousands of tables in some, and a table of 100,000 partitions.
 
-No frame may cost more than 100 ms, on a telephone and on a wide screen. That holds because the page
-asks for, keeps and shows one page of each list, which is tested beside it.
+No frame may cost more than 100 ms of a usual machine, on a telephone and on a wide screen. That
+holds because the page asks for, keeps and shows one page of each list, which is tested beside it.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.chromium import Chromium, chromium
 from tests.support.databases.large_catalog import Size, fill
-from tests.support.frames import Frames, frames
+from tests.support.frames import Frames, frames, slowness
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 
@@ -86,7 +86,7 @@ def _cheap(page: Chromium) -> Iterator[Frames]:
     """No frame within the block costs too much, and not much is there in the end."""
     with frames(page) as watched:
         yield watched
-    assert max(watched.costs_ms) < FRAME_MS_MAX, sorted(watched.costs_ms)[-5:]
+    assert max(watched.costs_ms) < FRAME_MS_MAX * slowness(), sorted(watched.costs_ms)[-5:]
     assert page.ask("document.querySelectorAll('*').length") < NODES_MAX
     for rows, most in _SHOWN.items():
         assert page.ask(f"document.querySelectorAll({rows!r}).length") <= most

@@ -7,12 +7,15 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from statistics import median
+from time import thread_time
 from typing import Any, Final
 
 from tests.support.chromium import Chromium
 
 _CATEGORIES: Final = ["devtools.timeline", "disabled-by-default-devtools.timeline"]
 _MAIN_THREAD: Final = "CrRendererMain"
+_USUAL_WORK_S: Final = 0.013
 
 
 class Frames:
@@ -37,6 +40,19 @@ class Frames:
             if event["name"] == "RunTask" and event["ph"] == "X":
                 costs[bisect(shown, event["ts"])] += event.get("tdur", 0)
         self.costs_ms = [cost / 1000 for cost in costs.values()]
+
+
+def slowness() -> float:
+    """How many times as long as on a usual machine this one takes now, and 1 at the least: another
+    may be half as fast, and be the slower the more others use it.
+    """
+    return max(1.0, median(_work_s() for _ in range(5)) / _USUAL_WORK_S)
+
+
+def _work_s() -> float:
+    start = thread_time()
+    sum(number * number for number in range(200_000))
+    return thread_time() - start
 
 
 @contextmanager
