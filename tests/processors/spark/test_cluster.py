@@ -21,6 +21,7 @@ from state.image import Images
 from state.store import MemoryBudget
 from state.store.families import shard_identity
 from state.topic import Topic
+from tests.support.engines.spark_java import java_options
 from tests.support.kafka.topics import log_records, new_topic, write
 from tests.support.processes import die_with_parent
 
@@ -50,6 +51,8 @@ class Cluster:
             "SPARK_LOCAL_IP": LOOPBACK,
             "SPARK_DAEMON_MEMORY": "256m",
             "PYSPARK_PYTHON": sys.executable,
+            # The only options that executors take from their worker.
+            "JDK_JAVA_OPTIONS": java_options(),
         }
 
     @property

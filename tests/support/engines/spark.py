@@ -1,5 +1,6 @@
 """A Spark session for all tests that need one: it takes longer to start than they do to run."""
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,14 @@ USES_SPARK = [
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 MASTER = "local[2,4]"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("spark") is not None:
+        from tests.support.engines.spark_java import java_options
+
+        os.environ["SPARK_SUBMIT_OPTS"] = java_options()
 
 
 @pytest.fixture(scope="session")
