@@ -7,6 +7,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import pyspark
@@ -54,10 +55,18 @@ def main() -> None:
         SparkSession.builder.master("local[2]")
         .config("spark.driver.host", LOOPBACK)
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.log.level", "ERROR")
+        .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()
     )
     numbers = spark.createDataFrame([(number, number % 7) for number in range(99)], "a int, b int")
     numbers.groupBy("b").count().collect()
+    with TemporaryDirectory() as folder:
+        numbers.write.parquet(f"{folder}/numbers")
+        spark.read.parquet(f"{folder}/numbers").filter("a > 9").orderBy("a").collect()
+        batches = spark.readStream.schema(numbers.schema).parquet(f"{folder}/numbers").writeStream
+        query = batches.format("noop").option("checkpointLocation", f"{folder}/checkpoint")
+        query.trigger(availableNow=True).start().awaitTermination()
     spark.sparkContext.parallelize(range(9), 2).map(str).collect()
     gateway = spark.sparkContext._gateway
     spark.stop()

@@ -1,6 +1,7 @@
 """Spark in a process of its own, with its built-in Hive client or with one of Hive 4."""
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any, Final
 import pytest
 
 from metatide.stack import jars
+from tests.support.engines.spark_java import java_options
 
 SPARK: Final = "tests.support.engines.spark_queries"
 SELECTED: Final = "select id, item, ds from sparks.sales where ds > '2026-01-01' order by id"
@@ -37,7 +39,10 @@ def query_results(module: str, uri: str, warehouse: Path, *client: str) -> list[
     warehouse.mkdir()
     warehouse.chmod(0o777)
     command = [sys.executable, "-m", module, uri, str(warehouse), *client]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    environment = {**os.environ, "SPARK_SUBMIT_OPTS": java_options()}
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 

@@ -53,6 +53,9 @@ def main(uri: str, folder: str, version: str = "", jars: str = "") -> None:
         .config("spark.ui.enabled", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.shuffle.partitions", "1")
+        # To compile what runs once takes longer than to interpret it.
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.warehouse.dir", f"file:{folder}")
         .config("spark.hadoop.hive.metastore.uris", uri)
         .config(map=client if version else {})
