@@ -65,7 +65,7 @@ def instances_of(row: Row) -> int:
 def test_nothing_differs(request: pytest.FixtureRequest, kafka_broker: str, row: Row) -> None:
     with matrix.running(request, row, instances_of(row), PROPERTIES) as metastores:
         world = World(metastores, kafka_broker)
-        check(world, seconds=90, seed=matrix.ROWS.index(row), with_spark=False)
+        check(world, seconds=30, seed=matrix.ROWS.index(row), with_spark=False)
 
 
 @pytest.mark.hive
