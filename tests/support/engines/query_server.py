@@ -67,7 +67,7 @@ class QueryServer(Service):
         java = self.java()
         argv = (
             str(java),
-            *("-Xmx1536m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+            *("-Xms1536m", "-Xmx1536m", "-Xmn900m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
             "-XX:+ExitOnOutOfMemoryError",
             "-Djdk.attach.allowAttachSelf=true",
             *self.java_options,
