@@ -12,10 +12,13 @@ from typing import Final
 
 import pyspark
 
+from metatide.config import Config
 from metatide.config.paths import cache_dir
+from metatide.config.schema import Spark
+from metatide.spark.session import session
 from metatide.stack.class_archive import class_options
 from metatide.stack.java import find_java
-from metatide.stack.machine import LOOPBACK, file_lock
+from metatide.stack.machine import file_lock
 
 _SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _CLASSES: Final = f"{Path(pyspark.__file__).parent}/jars/*"
@@ -48,32 +51,19 @@ def _has_archive(options: list[str]) -> bool:
 
 
 def main() -> None:
-    """Has Spark load the classes of an usual session."""
-    from pyspark.sql import SparkSession
-
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.driver.host", LOOPBACK)
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.log.level", "ERROR")
-        .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
-    )
-    numbers = spark.createDataFrame([(number, number % 7) for number in range(99)], "a int, b int")
-    numbers.groupBy("b").count().collect()
+    """Has Spark load the classes of a usual session; Java writes the archive as it ends."""
     with TemporaryDirectory() as folder:
-        numbers.write.parquet(f"{folder}/numbers")
-        spark.read.parquet(f"{folder}/numbers").filter("a > 9").orderBy("a").collect()
-        batches = spark.readStream.schema(numbers.schema).parquet(f"{folder}/numbers").writeStream
-        query = batches.format("noop").option("checkpointLocation", f"{folder}/checkpoint")
-        query.trigger(availableNow=True).start().awaitTermination()
-    spark.sparkContext.parallelize(range(9), 2).map(str).collect()
-    gateway = spark.sparkContext._gateway
-    spark.stop()
-    # Java writes the archive as it ends.
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait()
+        config = Config(data_dir=Path(folder, "data"), spark=Spark(master="local[2]"))
+        with session(config, "classes") as spark:
+            rows = [(number, number % 7) for number in range(99)]
+            numbers = spark.createDataFrame(rows, "a int, b int")
+            numbers.groupBy("b").count().collect()
+            numbers.write.parquet(f"{folder}/numbers")
+            spark.read.parquet(f"{folder}/numbers").filter("a > 9").orderBy("a").collect()
+            stream = spark.readStream.schema(numbers.schema).parquet(f"{folder}/numbers")
+            batches = stream.writeStream.format("noop").trigger(availableNow=True)
+            batches.option("checkpointLocation", f"{folder}/offsets").start().awaitTermination()
+            spark.sparkContext.parallelize(range(9), 2).map(str).collect()
 
 
 if __name__ == "__main__":
