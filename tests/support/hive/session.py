@@ -28,7 +28,8 @@ from tests.support.hive.java import hive_java
 RELEASE: Final = "4.2.0"
 _SETS = Path(__file__).parents[1] / "jarsets"
 _OPTIONS = (
-    *("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError"),
+    *("-Xms1g", "-Xmx1g", "-Xmn600m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+    "-XX:+ExitOnOutOfMemoryError",
     *("-Dlog4j2.level=OFF", "-XX:+DisplayVMOutputToStderr"),
     *OPENED,
 )
@@ -45,6 +46,9 @@ _SETTINGS: Final = {
     "tez.am.webservice.enable": "false",
     "tez.ignore.lib.uris": "true",
     "tez.runtime.optimize.local.fetch": "true",
+    # Each task copies Hive's own jar: not in pieces of 512 bytes, each with a checksum.
+    "file.bytes-per-checksum": "1048576",
+    "io.file.buffer.size": "1048576",
     "tez.runtime.io.sort.mb": "8",
     "tez.runtime.unordered.output.buffer.size-mb": "8",
     "hive.tez.container.size": "256",
