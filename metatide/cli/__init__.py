@@ -17,15 +17,42 @@ from click.shell_completion import CompletionItem
 from hive.errors import MetatideError
 from metatide.cli.groups import Group
 
-SECTIONS: dict[str, tuple[str, ...]] = {
-    "Try it on one machine": ("up", "demo"),
-    "Run it": ("connect", "work", "serve"),
-    "Read": ("get", "explain"),
-    "See how it is": ("status", "doctor", "audit", "config"),
-    "Change what it holds": ("admin", "prewarm", "rebuild", "image", "topic"),
-    "Look inside": ("events", "fold", "digest", "write-ids", "report"),
+SECTIONS: dict[str, dict[str, str]] = {
+    "Try it on one machine": {
+        "up": "Run everything on this machine until Ctrl-C.",
+        "demo": "Write to a metastore's database as Hive does.",
+    },
+    "Run it": {
+        "connect": "Publish the metastore's events until Ctrl-C.",
+        "work": "Fold a share of the topic, and answer reads, until Ctrl-C.",
+        "serve": "Answer reads from images and the database until Ctrl-C.",
+    },
+    "Read": {
+        "get": "Read from a running Metatide.",
+        "explain": "Read a table, and say who answered and why.",
+    },
+    "See how it is": {
+        "status": "Show connectors and workers: positions, lags, problems.",
+        "doctor": "Check what Metatide needs, and say how to fix it.",
+        "audit": "Compare what the cache holds with the database.",
+        "config": "Show the configuration.",
+    },
+    "Change what it holds": {
+        "admin": "Tell a running cache what to hold, and whether to serve.",
+        "prewarm": "Load the metastore's tables before anybody reads them.",
+        "rebuild": "Rebuild the stores of a stopped worker from the topic.",
+        "image": "Make, list, restore and prune images of shards.",
+        "topic": "Show, create or trim the events topic.",
+    },
+    "Look inside": {
+        "events": "Print the records of the events topic.",
+        "fold": "Fold an exported NOTIFICATION_LOG, and print the state.",
+        "digest": "Print the digests of a shard's store, or compare two.",
+        "write-ids": "Examine Hive's write-id lists.",
+        "report": "Report on the whole history of the topic, by Spark.",
+    },
 }
-"""The subcommands as the help shows them."""
+"""The subcommands as the help shows them, which imports none of them."""
 COMMANDS: dict[str, str] = {
     name: f"metatide.cli.{name.replace('-', '_')}" for names in SECTIONS.values() for name in names
 }
@@ -64,16 +91,9 @@ class LazyGroup(Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, COMMANDS))
-        # Each command has a line, with two blanks before and after its name.
-        limit = formatter.width - width - 4
-        for section, names in SECTIONS.items():
-            rows = []
-            for name in names:
-                command = self.get_command(ctx, name)
-                assert command is not None
-                rows.append((name.ljust(width), command.get_short_help_str(limit)))
+        for section, commands in SECTIONS.items():
             with formatter.section(section):
-                formatter.write_dl(rows)
+                formatter.write_dl([(name.ljust(width), does) for name, does in commands.items()])
 
 
 def _imported(name: str) -> ModuleType:

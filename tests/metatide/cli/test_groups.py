@@ -1,5 +1,9 @@
 """That what was mistyped is understood."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from click.testing import CliRunner
 
@@ -39,3 +43,16 @@ def test_the_help_shows_every_command_once_in_a_section() -> None:
     assert "Commands:" not in shown
     lines = [line.split()[0] for line in shown.splitlines() if line.startswith("  ")]
     assert [line for line in lines if line in COMMANDS] == list(COMMANDS)
+
+
+def test_the_help_has_a_line_for_each_command_and_imports_none() -> None:
+    program = (
+        "import sys; from metatide.cli import COMMANDS, root;"
+        "root(['--help'], standalone_mode=False); print({*COMMANDS.values()} & {*sys.modules})"
+    )
+    environment = {**os.environ, "COLUMNS": "80"}
+    shown = subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
+    assert shown.endswith("\nset()\n")
+    for commands in SECTIONS.values():
+        for name, does in commands.items():
+            assert f"  {name.ljust(9)}  {does}\n" in shown
