@@ -1,5 +1,7 @@
 """The options of Spark's Javas in tests, which live for seconds: without Java's second compiler,
 and with Spark's classes from an archive, a session costs the processor a third (14 s, not 40).
+
+`python -m tests.support.engines.spark_java` makes the archive.
 """
 
 import os
@@ -20,6 +22,7 @@ from metatide.stack.class_archive import class_options
 from metatide.stack.java import find_java
 from metatide.stack.machine import file_lock
 
+_MODULE: Final = "tests.support.engines.spark_java"
 _SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _CLASSES: Final = f"{Path(pyspark.__file__).parent}/jars/*"
 _MORE_CLASSES: Final = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH")
@@ -35,7 +38,8 @@ def java_options() -> str:
                 name: value for name, value in os.environ.items() if name not in _MORE_CLASSES
             }
             environment["SPARK_SUBMIT_OPTS"] = " ".join((*_SHORT_LIVED, *_archive_options()))
-            subprocess.run([sys.executable, "-m", __name__], env=environment, check=True)
+            command = [sys.executable, "-c", f"import {_MODULE}; {_MODULE}.load_classes()"]
+            subprocess.run(command, env=environment, check=True)
     assert _has_archive(_archive_options())
     return " ".join((*_SHORT_LIVED, *_archive_options()))
 
@@ -50,7 +54,7 @@ def _has_archive(options: list[str]) -> bool:
     )
 
 
-def main() -> None:
+def load_classes() -> None:
     """Has Spark load the classes of a usual session; Java writes the archive as it ends."""
     with TemporaryDirectory() as folder:
         config = Config(data_dir=Path(folder, "data"), spark=Spark(master="local[2]"))
@@ -67,4 +71,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    print(java_options())
