@@ -19,6 +19,8 @@ PAGES = sorted(
     for path in ROOT.glob(pattern)
 )
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+IDENTIFIER = re.compile(r"\b[a-z]\w*_\w+\b")
+"""A name of several words, as functions, modules and keys have."""
 
 
 def test_the_references_are_not_stale() -> None:
@@ -105,6 +107,25 @@ def test_what_an_answer_promises_is_said_of_each_consistency() -> None:
     table, _, _ = (ROOT / "docs" / "promises.md").read_text().partition("\n## ")
     told = re.findall(r"^\| `(\w+)`", table, re.MULTILINE)
     assert sorted(told) == sorted(Consistency)
+
+
+def test_every_name_in_the_architecture_occurs_in_the_code() -> None:
+    folders = (
+        "hive",
+        "state",
+        "connectors",
+        "processors",
+        "query_api",
+        "metatide",
+        "scripts",
+        "tests",
+    )
+    sources = {path for folder in folders for path in (ROOT / folder).rglob("*.py")}
+    words = {word for path in sources for word in IDENTIFIER.findall(path.read_text())}
+    spans = re.findall(r"`([^`\n]+)`", (ROOT / "docs" / "architecture.md").read_text())
+    names = {name for span in spans for name in IDENTIFIER.findall(span)}
+    assert "answer_from_cache" in names
+    assert names - words - {path.stem for path in sources} == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
