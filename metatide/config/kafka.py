@@ -69,16 +69,23 @@ class Kafka(Section, frozen=True):
     ] = None
     sasl_kerberos_keytab: Annotated[
         Path | None,
-        key("The keytab with its keys; tickets are renewed by it when they end."),
+        key(
+            "The keytab with the keys of `kafka.sasl_kerberos_principal`, by which tickets are "
+            "renewed when they end."
+        ),
     ] = None
     sasl_oauthbearer_token_endpoint_url: Annotated[
         HttpUrl | None,
         key("Where tokens are issued, by OIDC's client credentials, for `OAUTHBEARER`."),
     ] = None
-    sasl_oauthbearer_client_id: Annotated[str | None, key("The client's id there.")] = None
-    sasl_oauthbearer_client_secret: Annotated[Secret | None, key("The client's secret.")] = None
+    sasl_oauthbearer_client_id: Annotated[
+        str | None, key("The client's id at the token endpoint.")
+    ] = None
+    sasl_oauthbearer_client_secret: Annotated[
+        Secret | None, key("The client's secret at the token endpoint.")
+    ] = None
     sasl_oauthbearer_scope: Annotated[
-        str | None, key("The scope of the tokens, if that is needed.")
+        str | None, key("The scope of the tokens, if their issuer needs one.")
     ] = None
     sasl_oauthbearer_extensions: Annotated[
         Extensions | None,
@@ -102,8 +109,12 @@ class Kafka(Section, frozen=True):
     ssl_certificate_location: Annotated[
         Path | None, key("The client certificate for the brokers.")
     ] = None
-    ssl_key_location: Annotated[Path | None, key("Its key.")] = None
-    ssl_key_password: Annotated[Secret | None, key("The password of that key.")] = None
+    ssl_key_location: Annotated[
+        Path | None, key("The key of `kafka.ssl_certificate_location`.")
+    ] = None
+    ssl_key_password: Annotated[
+        Secret | None, key("The password of the key in `kafka.ssl_key_location`.")
+    ] = None
 
     properties: Annotated[
         Properties | None,

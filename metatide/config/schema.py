@@ -58,9 +58,9 @@ class Database(Section, frozen=True):
         ),
     ] = None
     tls_certificate: Annotated[
-        Path | None, key("The client certificate for the database; needs `tls_ca`.")
+        Path | None, key("The client certificate for the database; needs `database.tls_ca`.")
     ] = None
-    tls_key: Annotated[Path | None, key("Its key.")] = None
+    tls_key: Annotated[Path | None, key("The key of `database.tls_certificate`.")] = None
     default_catalog: Annotated[
         str,
         key(
@@ -126,8 +126,8 @@ class Reads(Section, frozen=True):
     tables: Annotated[
         Consistencies | None,
         key(
-            "The same for tables by Hive's patterns over `db.table`, as `logs.*=any,*.tmp_*=any`; "
-            "the first that matches counts."
+            "The consistency of tables that match Hive's patterns over `db.table`, in place of "
+            "`reads.consistency`: `logs.*=any,*.tmp_*=any`; the first that matches counts."
         ),
     ] = None
     floor: Annotated[
@@ -150,7 +150,7 @@ class Reads(Section, frozen=True):
         ),
     ] = None
     tls_certificate: Annotated[Path | None, key("The certificate chain for TLS.")] = None
-    tls_key: Annotated[Path | None, key("Its key.")] = None
+    tls_key: Annotated[Path | None, key("The key of `reads.tls_certificate`.")] = None
     tls_ca: Annotated[
         Path | None,
         key("The CA certificates for other workers; by default the system's."),
@@ -203,7 +203,7 @@ class Connect(Section, frozen=True):
     port: Annotated[
         int,
         key(
-            "Their port; 0 takes a free one.",
+            "The port of /metrics and /healthz; 0 takes a free one.",
             option="--connect-port",
             ge=0,
             le=65535,
@@ -266,7 +266,10 @@ class Worker(Section, frozen=True):
     ] = None
     advertised_port: Annotated[
         Annotated[int, msgspec.Meta(ge=1, le=65535)] | None,
-        key("The port by which they reach it.", default="the port that it listens on"),
+        key(
+            "The port by which the other workers and commands reach this worker.",
+            default="the port that it listens on",
+        ),
     ] = None
     disk_max_mib: Annotated[
         int, key("The disk space for the stores; beyond it they stop growing. 0: no limit.", ge=0)
@@ -305,8 +308,8 @@ class Audit(Section, frozen=True):
 
 class Health(Section, frozen=True):
     """When something counts as late: on the page, in alerts, in `/readyz`, and for the exit status
-    of `metatide status`. Measured are the age of the oldest event that the database has and the
-    cache hasn't, and the time since a connector last read the log.
+    of `metatide status`. Two ages count: that of the oldest event that the database has and the
+    cache lacks, and the time since a connector last read the log.
     """
 
     amber_s: Annotated[int, key("From this age on, the cache is late.", ge=1, le=86_400)] = 10
@@ -348,7 +351,8 @@ class Tracing(Section, frozen=True):
         int,
         key(
             "How many of a thousand reads and events are traced. A request that brings a W3C "
-            "context is traced if its sender traces it. The same for connectors and workers.",
+            "context is traced if its sender traces it. Connectors and workers need the same "
+            "number.",
             ge=0,
             le=1_000,
         ),

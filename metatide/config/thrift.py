@@ -43,8 +43,8 @@ class Thrift(Section, frozen=True):
     http_path: Annotated[
         str,
         key(
-            "The path to which they post their calls: `hive.metastore.server.thrift.http.path` "
-            "at the clients."
+            "The path to which clients of `thrift.http_port` post their calls: "
+            "`hive.metastore.server.thrift.http.path` at the clients."
         ),
     ] = "metastore"
     relay_reads: Annotated[
@@ -74,14 +74,18 @@ class Thrift(Section, frozen=True):
     authorization_lists: Annotated[
         Path | None,
         key(
-            "The file for `lists`: lines of a user (`*` for all) and patterns of what that user "
-            "may see, as in `thrift.relay_reads_of` without methods. It is read again when it "
-            "changes."
+            "The file for `thrift.authorization=lists`: lines of a user (`*` for all) and patterns "
+            "of what that user may see, as in `thrift.relay_reads_of` without methods. It is read "
+            "again when it changes."
         ),
     ] = None
     authorization_s: Annotated[
         int,
-        key("How long the word of a `metastore` counts, unless an event ends it before.", ge=1),
+        key(
+            "How long the word of a metastore counts under `thrift.authorization=metastore`, "
+            "unless an event ends it before.",
+            ge=1,
+        ),
     ] = 30
     shadow: Annotated[
         bool,
@@ -100,7 +104,10 @@ class Thrift(Section, frozen=True):
     ] = None
     hive_java: Annotated[
         Path | None,
-        key("The `java` that runs them; without it that of JAVA_HOME, else of the PATH."),
+        key(
+            "The `java` that runs the jars of `thrift.hive_classpath`; by default that of "
+            "JAVA_HOME, else of the PATH."
+        ),
     ] = None
     slow_ms: Annotated[int, key("Log calls that take longer; 0: none.", ge=0)] = 1000
     connections_max: Annotated[int, key("The maximum number of connected clients.", ge=1)] = 10_000
@@ -110,7 +117,7 @@ class Thrift(Section, frozen=True):
     tls_certificate: Annotated[Path | None, key("The certificate chain for TLS with clients.")] = (
         None
     )
-    tls_key: Annotated[Path | None, key("Its key.")] = None
+    tls_key: Annotated[Path | None, key("The key of `thrift.tls_certificate`.")] = None
     ldap_url: Annotated[
         LdapUrls | None,
         key(
@@ -122,8 +129,9 @@ class Thrift(Section, frozen=True):
     ldap_user_dn: Annotated[
         UserDn | None,
         key(
-            "The name by which a user binds there: `uid={user},ou=people,dc=example,dc=com`, or "
-            "`{user}@example.com` for Active Directory."
+            "The name by which a user binds at `thrift.ldap_url`: "
+            "`uid={user},ou=people,dc=example,dc=com`, or `{user}@example.com` for Active "
+            "Directory."
         ),
     ] = None
     ldap_ca: Annotated[
@@ -145,14 +153,19 @@ class Thrift(Section, frozen=True):
         ),
     ] = None
     jwt_issuer: Annotated[
-        str | None, key("The issuer of the tokens (`iss`); without it, it isn't checked.")
+        str | None,
+        key("The issuer that tokens must name (`iss`); without this key, it isn't checked."),
     ] = None
     jwt_audience: Annotated[
         str | None,
-        key("Whom the tokens are for (`aud`); without it, those for other services count, too."),
+        key(
+            "Whom tokens must be for (`aud`); without this key, those for other services count, "
+            "too."
+        ),
     ] = None
     jwt_ca: Annotated[
-        Path | None, key("The CA certificates for that URL; by default the system's.")
+        Path | None,
+        key("The CA certificates for the URL in `thrift.jwt_keys`; by default the system's."),
     ] = None
     kerberos_principal: Annotated[
         Principal | None,
@@ -165,8 +178,8 @@ class Thrift(Section, frozen=True):
     kerberos_keytab: Annotated[
         Path | None,
         key(
-            "The keytab with its keys, and for `thrift.http_port` with those of `HTTP` on the same "
-            "host; new ones in it are used at once."
+            "The keytab with the keys of `thrift.kerberos_principal`, and for `thrift.http_port` "
+            "with those of `HTTP` on the same host; new keys in it are used at once."
         ),
     ] = None
     delegation_tokens: Annotated[
@@ -179,9 +192,9 @@ class Thrift(Section, frozen=True):
     delegation_token_check: Annotated[
         Literal["database", "metastore"],
         key(
-            "Who checks them: `database` has the worker read the table DELEGATION_TOKENS, where "
-            "metastores with `DBTokenStore` keep them; `metastore` has a metastore check each, "
-            "wherever it keeps them."
+            "Who checks delegation tokens: `database` has the worker read the table "
+            "DELEGATION_TOKENS, where metastores with `DBTokenStore` keep them; `metastore` has a "
+            "metastore check each, wherever it keeps them."
         ),
     ] = "database"
     kerberos_protection: Annotated[

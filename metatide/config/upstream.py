@@ -42,7 +42,7 @@ class Upstream(Section, frozen=True):
     kerberos_login: Annotated[
         OwnPrincipal | None,
         key(
-            "The worker's own principal there, `cache@EXAMPLE.COM` or "
+            "The worker's own principal at the metastores, `cache@EXAMPLE.COM` or "
             "`cache/_HOST@EXAMPLE.COM`. `_HOST` stands for `worker.advertised_host`, else for "
             "the machine's full name."
         ),
@@ -50,8 +50,8 @@ class Upstream(Section, frozen=True):
     kerberos_keytab: Annotated[
         Path | None,
         key(
-            "The keytab with its keys. Tickets are renewed by it when half of their time is over; "
-            "it is read again each time."
+            "The keytab with the keys of `upstream.kerberos_login`. Tickets are renewed by it when "
+            "half of their time is over; it is read again each time."
         ),
     ] = None
     user: Annotated[
@@ -62,7 +62,7 @@ class Upstream(Section, frozen=True):
         ),
     ] = None
     password_file: Annotated[
-        Path | None, key("A file with its password, which is read for each login.")
+        Path | None, key("A file with the password of `upstream.user`, read for each login.")
     ] = None
     jwt_file: Annotated[
         Path | None,
