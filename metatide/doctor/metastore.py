@@ -144,27 +144,31 @@ def _seconds(text: str) -> float:
 
 
 def authorization(target: Target) -> Finding:
-    """Warns about authorization in the metastores, which the cache bypasses."""
+    """Warns about hooks of the metastores that the cache bypasses. Whether they guard reads, their
+    names don't say.
+    """
     configured = [
         f"{name} is {text!r} at {address}"
         for address, metastore in upstream.each_metastore(target).items()
         for name in _HOOKS
         if (text := _setting(metastore, name)) not in ("", *_NO_HOOKS)
     ]
-    if configured and not target.relays_reads and not target.asks_metastore:
-        return failed(
+    if configured and not target.thrift.guards_reads:
+        return unchecked(
             f"{' and '.join(configured)}, which the Thrift server doesn't ask about answers from "
             "the cache",
-            "if they guard reads, set thrift.authorization=metastore or thrift.relay_reads; if "
-            "not, leave it as it is",
+            "if they guard reads, set thrift.authorization, thrift.relay_reads_of or "
+            "thrift.relay_reads; if not, leave it as it is",
         )
-    if target.relays_reads and not configured:
+    if target.thrift.relay_reads and not configured:
         return failed(
             "thrift.relay_reads is set, so that the Thrift server answers nothing from the cache, "
             "and no metastore has hooks that would need it",
             "remove thrift.relay_reads",
         )
-    return ok("the metastores' hooks are asked" if configured else "no metastore has hooks")
+    return ok(
+        "guarded reads are left to the metastores" if configured else "no metastore has hooks"
+    )
 
 
 def default_catalog(target: Target) -> Finding:

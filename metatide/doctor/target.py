@@ -29,16 +29,12 @@ class Target:
     default_catalog: str = DEFAULT_CATALOG
     """The configured catalog of names without a catalog."""
     needs_java: bool = True
-    relays_reads: bool = False
-    """Whether the Thrift server leaves reads to the metastore."""
-    asks_metastore: bool = False
-    """Whether it asks the metastore who may be answered from the cache."""
     needs_workers_secret: bool = False
     """Whether workers ask each other only if they have a secret."""
     workers_secret: Path | None = None
     """The file with the workers' secret."""
     thrift: Thrift = field(default_factory=Thrift)
-    """How clients log in at the Thrift server."""
+    """How clients log in at the Thrift server, and which reads it leaves to the metastores."""
     hive_classpath: str | None = None
     """The class path of the Java process that reads expressions for the Thrift server."""
     hive_java: Path | None = None
@@ -65,8 +61,6 @@ def find_target(config: Config) -> Target:
         upstream=None if whole.upstream.url is None else whole.upstream,
         advertised_host=config.worker.advertised_host,
         default_catalog=config.database.default_catalog.lower(),
-        relays_reads=config.thrift.relay_reads,
-        asks_metastore=config.thrift.authorization == "metastore",
         needs_workers_secret=needs_workers_secret(config),
         workers_secret=whole.worker.secret_file,
         thrift=config.thrift,

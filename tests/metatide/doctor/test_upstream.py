@@ -16,13 +16,27 @@ from thrift.transport.TTransport import TBufferedTransport
 
 from hive.errors import MachineError
 from hive.listener import LISTENER
+from metatide.config.thrift import Thrift
 from metatide.config.upstream import Upstream
-from metatide.config.values import OwnPrincipal, Principal, ThriftUrls
+from metatide.config.values import (
+    FunctionName,
+    GuardedPatterns,
+    OwnPrincipal,
+    Principal,
+    ThriftUrls,
+)
 from metatide.doctor import CHECKS, Finding, Status, Target, examine, upstream
 from metatide.doctor import metastore as checks
 from metatide.doctor.upstream import setting
 from query_api.thrift.metastore.link import host_port
 
+AUTHORIZED_BY_LISTS = Thrift(
+    authorization="lists",
+    authorization_lists=Path("lists"),
+    password_check=FunctionName("package.module:function"),
+    tls_certificate=Path("certificate"),
+    tls_key=Path("key"),
+)
 Answer = Callable[[TBinaryProtocol, str, int], None]
 """Answers a call for a setting, with the number of the call."""
 
@@ -166,8 +180,29 @@ def test_a_database_that_does_not_say_who_wrote_is_no_proof(
 
 def test_relaying_reads_has_no_use_without_hooks() -> None:
     with serving(settings_of(GOOD)) as address:
-        finding = checks.authorization(replace(target(address), relays_reads=True))
+        relaying = replace(target(address), thrift=Thrift(relay_reads=True))
+        finding = checks.authorization(relaying)
     assert (finding.status, finding.remedy) == (Status.FAILED, "remove thrift.relay_reads")
+
+
+@pytest.mark.parametrize(
+    ("thrift", "status"),
+    [
+        (Thrift(), Status.UNCHECKED),
+        (Thrift(relay_reads=True), Status.OK),
+        (Thrift(relay_reads_of=GuardedPatterns("vault.*")), Status.OK),
+        (Thrift(authorization="metastore"), Status.OK),
+        (AUTHORIZED_BY_LISTS, Status.OK),
+    ],
+)
+def test_hooks_are_a_doubt_unless_reads_are_guarded(thrift: Thrift, status: Status) -> None:
+    with serving(settings_of({"metastore.filter.hook": "a.Hook"})) as address:
+        finding = checks.authorization(replace(target(address), thrift=thrift))
+    assert finding.status is status
+    if status is Status.UNCHECKED:
+        assert "metastore.filter.hook is 'a.Hook'" in finding.detail
+        assert finding.remedy is not None
+        assert finding.remedy.startswith("if they guard reads, set thrift.authorization")
 
 
 def test_a_metastore_that_issues_no_delegation_tokens_is_told(
@@ -255,11 +290,16 @@ def test_each_metastore_is_asked_and_what_differs_is_told_with_its_address() -> 
         of_metastores = [check for check in CHECKS if "metastore" in (check.name, check.needs)]
         both = target(good, other)
         findings = {each.check: each.finding for each in examine(both, of_metastores)}
-        guarded = checks.authorization(replace(both, relays_reads=True))
-    failed = {name: each.detail for name, each in findings.items() if each.status is Status.FAILED}
-    assert {*failed} == {"listener", "log retention", "authorization hooks"}
-    assert all(host_port(other) in detail for detail in failed.values())
-    assert not any(host_port(good) in detail for detail in failed.values())
+        guarded = checks.authorization(replace(both, thrift=Thrift(relay_reads=True)))
+    faults = {
+        name: each.detail
+        for name, each in findings.items()
+        if each.status is Status.FAILED or name == "authorization hooks"
+    }
+    assert {*faults} == {"listener", "log retention", "authorization hooks"}
+    assert all(host_port(other) in detail for detail in faults.values())
+    assert not any(host_port(good) in detail for detail in faults.values())
+    assert findings["authorization hooks"].status is Status.UNCHECKED
     assert findings["metastore"].detail == f"{host_port(good)}; {host_port(other)}"
     assert findings["parameter stripping"] == Finding(Status.OK, "off")
     assert guarded.status is Status.OK
