@@ -49,8 +49,8 @@ def command(client: Client, need: Need, server: Server, name: str, what: str) ->
     facts = [*_state_before(server, name)]
     answer = _read(client, what, name, need)
     click.echo(f"Asked: {_READS[what]} {parse_table_name(name)}, {_requirement(need)}.")
-    for fact in facts:
-        click.echo(f"Known: {fact}.")
+    for number, fact in enumerate(facts):
+        click.echo(f"Known: {fact}." if number == 0 else f"{fact[0].upper()}{fact[1:]}.")
     for sentence in _answered(answer):
         click.echo(sentence)
 
@@ -77,8 +77,7 @@ def _requirement(need: Need) -> str:
         "any": "in any state that it had (any)",
         "at_least": "from a certain position on (at_least)",
         "write_ids": f"with exactly the commits of the list {need.write_ids} (write_ids)",
-        "default": "with everything that was committed before (latest), unless reads.consistency "
-        "or reads.tables say otherwise",
+        "default": "with the server's default consistency (latest unless configured otherwise)",
     }[need.consistency or implied]
     return words if need.min_position is None else f"{words}, complete up to {need.min_position}"
 

@@ -41,8 +41,8 @@ def test_an_answer_from_the_cache_is_explained(url: str) -> None:
     assert explain(url, "sales.orders", *ANY) == [
         "Asked: the table hive.sales.orders, in any state that it had (any).",
         "Known: it belongs to shard 0 of 1, which a server of images holds, complete up to 0:5.",
-        "Known: the cache holds the table.",
-        "Known: the last event in the metastore's database was 5.",
+        "The cache holds the table.",
+        "The last event in the metastore's database was 5.",
         "Answer: from the cache, because it holds everything that this read must see (fresh).",
         "It is complete up to 0:5.",
     ]
@@ -51,7 +51,15 @@ def test_an_answer_from_the_cache_is_explained(url: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "first"),
     [
-        ([], "the table hive.sales.orders, with everything that was committed before (latest), "),
+        (
+            [],
+            "the table hive.sales.orders, with the server's default consistency (latest unless "
+            "configured otherwise).",
+        ),
+        (
+            ["--consistency", "latest"],
+            "the table hive.sales.orders, with everything that was committed before (latest).",
+        ),
         (
             ["--of", "partitions", "--max-age-ms", "500"],
             "the partitions of the table hive.sales.orders, as of 500 ms ago at most (within).",
@@ -79,7 +87,7 @@ def test_what_a_server_does_not_tell_is_left_out(url: str, monkeypatch: pytest.M
     with serving(warm()) as silent:
         assert [line.split()[:2] for line in explain(silent, "sales.orders", *ANY)[1:4]] == [
             ["Known:", "it"],
-            ["Known:", "the"],
+            ["The", "cache"],
             ["Answer:", "from"],
         ]
     # All that an older one has at an unknown path is an error, something else a page.
@@ -124,8 +132,7 @@ def test_an_answer_from_the_database_is_explained_with_what_to_do() -> None:
     with serving(warm(), Colder()) as url:
         _, _, state, _, answer, position, remedy = explain(url, "lake.other")
     assert state == (
-        "Known: the cache doesn't hold all of the table: nobody has asked for it yet "
-        "(never_loaded)."
+        "The cache doesn't hold all of the table: nobody has asked for it yet (never_loaded)."
     )
     assert answer == (
         "Answer: from the database, because the cache has no copy that it can trust "
