@@ -25,9 +25,9 @@ from query_api.http.admin import PATH
 from state.records.numbers import supersedes
 
 TIMEOUT_S = 30.0
-HEARD_S_MAX = 30.0
+APPLIED_S_MAX = 30.0
 LOOK_S = 0.1
-_HEARD = ("paused", "whitelist", "blacklist")
+_ORDERED = ("paused", "whitelist", "blacklist")
 
 
 def _without_patterns(
@@ -70,11 +70,11 @@ class Workers:
         shards. Raises MachineError if a member was left out and may hold shards that show a greater
         one, because these would ignore the order."""
         shards = self.shards()
-        hidden = _deaf(shards, self._count, lambda _: True)
+        hidden = _lagging_shards(shards, self._count, lambda _: True)
         if hidden and self._workers.left_out:
             raise MachineError(
-                f"nobody shows what orders some shards have obeyed (missing: {_list(hidden)}), so "
-                f"nothing was ordered.{self._doubt()}"
+                f"no worker reports the state of {_shards(hidden)}, so the order wasn't sent: "
+                f"start their workers (metatide status).{self._doubt()}"
             )
         above = max((int(shard[version]) for shard in shards), default=0)
         self.order(what, above=above, **body)
@@ -85,11 +85,11 @@ class Workers:
         later one: what it showed before may be about to change."""
         above = self.order_above(what, version, **body)
 
-        def obeys(shard: dict[str, Any]) -> bool:
+        def has_applied(shard: dict[str, Any]) -> bool:
             is_later = supersedes(int(shard[version]), above)
             return is_later and all(shard[name] == value for name, value in wanted.items())
 
-        self.until_heard(obeys)
+        self.wait_until_applied(has_applied)
 
     def order_existing(self, what: str, tables: Sequence[str], then: "Outcome") -> None:
         """Orders something for these tables, and prints what will happen. Raises InputError if one
@@ -139,10 +139,10 @@ class Workers:
         ]
         return sorted(states, key=lambda shard: int(shard["shard"]))
 
-    def until_passed(self, number: int, offset: int) -> dict[str, Any]:
+    def wait_until_passed(self, number: int, offset: int) -> dict[str, Any]:
         """Waits until a shard has passed an offset, and either follows the topic again or stops
         before another record; returns its status."""
-        deadline = time.monotonic() + HEARD_S_MAX
+        deadline = time.monotonic() + APPLIED_S_MAX
         while True:
             for shard in self._statuses():
                 passed = shard["shard"] == number and shard["offset"] > offset
@@ -150,8 +150,8 @@ class Workers:
                     return shard
             if time.monotonic() > deadline:
                 raise MachineError(
-                    f"shard {number} hasn't passed offset {offset} within {HEARD_S_MAX:g} s: is a "
-                    "connector running (metatide connect), and has the shard a worker (metatide "
+                    f"shard {number} hasn't passed offset {offset} within {APPLIED_S_MAX:g} s: is "
+                    "a connector running (metatide connect), and has the shard a worker (metatide "
                     f"status)?{self._doubt()}"
                 )
             time.sleep(LOOK_S)
@@ -161,22 +161,22 @@ class Workers:
         for answer in self._workers.each(lambda url: self._asked("GET", f"{url}/v1/status")):
             yield from orjson.loads(json_of(answer))["shards"]
 
-    def until_heard(self, heard: Callable[[dict[str, Any]], bool]) -> None:
+    def wait_until_applied(self, has_applied: Callable[[dict[str, Any]], bool]) -> None:
         """Waits until every shard has applied an order."""
-        deadline = time.monotonic() + HEARD_S_MAX
-        while deaf := _deaf(self.shards(), self._count, heard):
+        deadline = time.monotonic() + APPLIED_S_MAX
+        while lagging := _lagging_shards(self.shards(), self._count, has_applied):
             if time.monotonic() > deadline:
                 raise MachineError(
-                    f"not all of the {self._count} shards have heard of it within "
-                    f"{HEARD_S_MAX:g} s (missing: {_list(deaf)}): is a connector running "
+                    f"not all of the {self._count} shards applied the order within "
+                    f"{APPLIED_S_MAX:g} s (missing: {_list(lagging)}): is a connector running "
                     "(metatide connect), and do the workers follow (metatide status)?"
                     f"{self._doubt()}"
                 )
             time.sleep(LOOK_S)
-        click.echo(f"all {self._count} shards obey", err=True)
+        click.echo(f"all {self._count} shards have applied the order", err=True)
 
     def _doubt(self) -> str:
-        """Who may hold shards that are missing."""
+        """The workers that may hold shards that are missing."""
         left_out = self._workers.left_out
         return f" Left out above, {_list(left_out)} may hold what is missing" if left_out else ""
 
@@ -205,11 +205,11 @@ class Outcome:
 def command() -> None:
     """Tell a running cache what to hold, and whether to serve.
 
-    Orders go through a worker and a connector into the topic, so that all workers obey them,
-    including those that are built again later. Workers log each order and who gave it. They take
-    it from who has the workers' secret (worker.secret_file). Without that, an order needs a token
-    of the role admin (client.token) if reads.tokens_path is set; otherwise it must come from the
-    worker's own machine.
+    Orders go through a worker and a connector into the topic, so that all workers apply them,
+    including those that are built again later. Workers log each order and who gave it. A worker
+    accepts orders from whoever holds the workers' secret (worker.secret_file). Without that, an
+    order needs a token of the role admin (client.token) if reads.tokens_path is set; otherwise it
+    must come from the worker's own machine.
     """
 
 
@@ -315,12 +315,13 @@ def lists(effective: Effective, whitelist: tuple[str, ...], blacklist: tuple[str
 def reset(effective: Effective) -> None:
     """Drop everything, under a new epoch; what is read is loaded again.
 
-    It brings shards together again whose epochs or events come from forged or damaged records.
+    Use it when forged or damaged records have left shards in different epochs, or at events that
+    the log doesn't have.
     """
     workers = Workers(effective.config)
     before = {shard["shard"]: shard["epoch"] for shard in workers.shards()}
     workers.order_above("reset", "epoch")
-    workers.until_heard(lambda shard: shard["epoch"] != before.get(shard["shard"]))
+    workers.wait_until_applied(lambda shard: shard["epoch"] != before.get(shard["shard"]))
 
 
 @command.command()
@@ -347,7 +348,7 @@ def skip(effective: Effective, shard: int, offset: int, last: int | None) -> Non
     if last is not None:
         record_at(workers.topic, shard, last)
     workers.order("skip", shard=shard, offset=offset, last=last)
-    status = workers.until_passed(shard, offset if last is None else last)
+    status = workers.wait_until_passed(shard, offset if last is None else last)
     click.echo(
         f"shard {shard} has passed offset {offset}. It has dropped what it held, and is paused: "
         "compare its lists with the others' (metatide admin show), then run metatide admin resume. "
@@ -358,12 +359,16 @@ def skip(effective: Effective, shard: int, offset: int, last: int | None) -> Non
         click.echo(status["fault"], err=True)
 
 
-def _deaf(
-    states: Sequence[dict[str, Any]], count: int, heard: Callable[[dict[str, Any]], bool]
+def _lagging_shards(
+    states: Sequence[dict[str, Any]], count: int, has_applied: Callable[[dict[str, Any]], bool]
 ) -> list[int]:
-    """The shards of a topic that haven't heard of an order, or that nobody can read."""
-    obeying = {shard["shard"] for shard in states if heard(shard)}
-    return [number for number in range(count) if number not in obeying]
+    """The shards of a topic that haven't applied an order, or whose state no worker reports."""
+    applied = {shard["shard"] for shard in states if has_applied(shard)}
+    return [number for number in range(count) if number not in applied]
+
+
+def _shards(numbers: Sequence[int]) -> str:
+    return f"shard{'s' if len(numbers) > 1 else ''} {_list(numbers)}"
 
 
 def _list(what: Iterable[object]) -> str:
@@ -375,7 +380,7 @@ def _alike(shards: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
     def state(place: int) -> tuple[Any, ...]:
         shard = shards[place]
-        return shard["shard"] - place, *(shard[name] for name in _HEARD)
+        return shard["shard"] - place, *(shard[name] for name in _ORDERED)
 
     for _, places in groupby(range(len(shards)), state):
         yield [shards[place] for place in places]

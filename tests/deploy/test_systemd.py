@@ -91,7 +91,7 @@ def test_they_run_end_and_start_again(
     until_answers(machine, WORKER, ready)
     for unit in (CONNECTOR, WORKER):
         assert_confined(machine, unit)
-    assert "all 2 shards obey" in command(machine, "admin", "pause")
+    assert "all 2 shards have applied the order" in command(machine, "admin", "pause")
     [state] = {shard["paused"] for shard in json.loads(command(machine, "admin", "show", "--json"))}
     assert state is True
     process = process_of(machine, WORKER)

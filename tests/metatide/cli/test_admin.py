@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hive.errors import InputError, MachineError, UnprovedError
 from hive.write_ids.lists import write_id_list
 from metatide.cli import admin, root
-from metatide.cli.admin import Outcome, Workers, _alike, _deaf
+from metatide.cli.admin import Outcome, Workers, _alike, _lagging_shards
 from metatide.cli.proved_workers import ProvedWorkers
 from metatide.stack.machine import free_port
 from query_api.database.reads import GetWriteIds, Snapshots, TableSnapshot
@@ -47,17 +47,17 @@ def test_a_pattern_is_no_table(what: str) -> None:
     assert "sales.* is not a table" in done.output
 
 
-def test_a_shard_that_nobody_can_read_obeys_no_order() -> None:
+def test_a_shard_that_nobody_can_read_has_applied_no_order() -> None:
     def state(number: int, paused: bool) -> dict[str, Any]:
         return {"shard": number, "paused": paused}
 
-    def deaf(*states: dict[str, Any]) -> list[int]:
-        return _deaf(states, 3, lambda shard: bool(shard["paused"]))
+    def lagging(*states: dict[str, Any]) -> list[int]:
+        return _lagging_shards(states, 3, lambda shard: bool(shard["paused"]))
 
-    assert deaf() == [0, 1, 2]
-    assert deaf(state(0, True), state(2, True)) == [1]
-    assert deaf(state(0, True), state(1, False), state(2, True)) == [1]
-    assert deaf(state(0, True), state(1, True), state(2, True)) == []
+    assert lagging() == [0, 1, 2]
+    assert lagging(state(0, True), state(2, True)) == [1]
+    assert lagging(state(0, True), state(1, False), state(2, True)) == [1]
+    assert lagging(state(0, True), state(1, True), state(2, True)) == []
 
 
 class Watched(Workers):
@@ -201,20 +201,20 @@ def test_a_worker_that_does_not_answer_is_said(
 def test_nothing_is_ordered_that_shards_of_a_member_that_is_left_out_may_ignore(
     run: Callable[..., Result], workers_secret: Path, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admin, "HEARD_S_MAX", 0)
+    monkeypatch.setattr(admin, "APPLIED_S_MAX", 0)
     with (
         worker(None, host="127.0.0.1") as (stranger, _),
         worker(workers_secret) as (url, connectors),
     ):
         done = run([stranger, url], what, shards=2)
         assert connectors.orders == []
-        assert "(missing: 1), so nothing was ordered" in str(done.exception)
-        # The shard is shown, but nobody obeys here.
-        unheard = run([stranger, url], what)
+        assert "the state of shard 1, so the order wasn't sent: start" in str(done.exception)
+        # The shard is shown, but nobody applies orders here.
+        unapplied = run([stranger, url], what)
         assert len(connectors.orders) == 1
-        assert "(missing: 0): is a connector running" in str(unheard.exception)
+        assert "(missing: 0): is a connector running" in str(unapplied.exception)
     blamed = f" Left out above, {stranger.removeprefix('http://')} may hold what is missing"
-    for exception in (done.exception, unheard.exception):
+    for exception in (done.exception, unapplied.exception):
         assert isinstance(exception, MachineError)
         assert str(exception).endswith(blamed)
 
@@ -222,17 +222,17 @@ def test_nothing_is_ordered_that_shards_of_a_member_that_is_left_out_may_ignore(
 def test_a_shard_that_passes_nothing_is_said_after_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(admin, "HEARD_S_MAX", 0)
+    monkeypatch.setattr(admin, "APPLIED_S_MAX", 0)
     workers = Watched([])
     for shard in ({"shard": 1, "offset": 9}, {"shard": 0, "offset": 7}):
         monkeypatch.setattr(workers, "_statuses", lambda shard=shard: iter([shard]))
         with pytest.raises(
             MachineError, match=r"^shard 0 hasn't passed offset 7 within 0 s: is a "
         ):
-            workers.until_passed(0, 7)
+            workers.wait_until_passed(0, 7)
     behind = {"shard": 0, "offset": 8, "phase": "catching_up"}
     monkeypatch.setattr(workers, "_statuses", lambda: iter([behind]))
-    assert workers.until_passed(0, 7) == behind
+    assert workers.wait_until_passed(0, 7) == behind
 
 
 def test_several_tables_are_they(capsys: pytest.CaptureFixture[str]) -> None:
@@ -242,7 +242,7 @@ def test_several_tables_are_they(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "sales.a: it is\n2 tables: they are\n"
 
 
-def test_an_order_counts_as_obeyed_once_a_later_version_shows_it(
+def test_an_order_counts_as_applied_once_a_later_version_shows_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(admin, "LOOK_S", 0)
@@ -250,10 +250,10 @@ def test_an_order_counts_as_obeyed_once_a_later_version_shows_it(
     def state(version: int, *, paused: bool) -> dict[str, Any]:
         return {"pause_version": version, "paused": paused}
 
-    before, resumed, obeyed = state(7, paused=True), state(8, paused=False), state(9, paused=True)
-    states = [before, before, resumed, obeyed, obeyed]
+    before, resumed, applied = state(7, paused=True), state(8, paused=False), state(9, paused=True)
+    states = [before, before, resumed, applied, applied]
     Watched(states).decide("pause", "pause_version", {"paused": True})
-    assert states == [obeyed]
+    assert states == [applied]
     states = [last := state(NATURAL_MAX, paused=True), last]
     Watched(states).decide("pause", "pause_version", {"paused": True})
     assert states == []
