@@ -1,4 +1,5 @@
-"""Carries operators' orders along when a topic is trimmed: who begins with the rest needs them.
+"""Carries operators' orders along when a topic is trimmed: whoever begins with the rest needs
+them.
 
 An order is written again behind everything, under its own version. So it changes nothing where it
 is known, and gives way to a later one that a connector writes meanwhile.

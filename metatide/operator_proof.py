@@ -40,7 +40,7 @@ class OperatorProof(httpx.Auth):
 
     @cached_property
     def partners(self) -> Partners:
-        # Who asks nothing that needs a proof may not be allowed to read the secret.
+        # A caller that asks nothing that needs a proof may not be allowed to read the secret.
         return holders_of(self._secret)
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:

@@ -79,8 +79,8 @@ class Metrics:
 class Partners:
     """The other workers, as far as they can be trusted.
 
-    1. Who asks proves its question for one partner, by the partner's address.
-    2. Who answers proves its answer to this question.
+    1. The worker that asks proves its question for one partner, by the partner's address.
+    2. The worker that answers proves its answer to this question.
     3. A partner whose answer proves nothing isn't asked again for a while.
     4. Operators who have the secret ask as partners do, and each of their questions counts once.
     """

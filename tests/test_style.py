@@ -1,7 +1,10 @@
 """That names, lengths and places are as docs/style.md asks."""
 
 import ast
+import io
 import json
+import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeGuard
@@ -27,6 +30,13 @@ PACKAGES = (
 SOURCES = tuple(package for package in PACKAGES if package not in ("tests", "benchmarks"))
 FILE_LINES_MAX = 500
 ERRORS = ("hive/errors.py", "metatide/client/errors.py")
+VERBS = (
+    "answers|asks|awaits|begins|belongs|calls|comes|does|doesn't|goes|has|hasn't|holds|is|isn't|joins|"
+    "knows|leads|leaves|logs|looks|misses|needs|owns|proves|reads|runs|still|takes|tells|trusts|uses|"
+    "waits|wants|watches|writes"
+)
+WHO = re.compile(rf"\bWho\s+(?:{VERBS})\b[^.!?]*(?:[.!]|$)|\b(?:for|from|in|to)\s+who\b")
+"""`Who` in place of `whoever` or of `a client that`; it begins questions alone."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -122,6 +132,43 @@ def test_files_are_short(package: str) -> None:
         for path in (ROOT / package).rglob(f"*.{suffix}")
     }
     assert {name: count for name, count in counts.items() if count > FILE_LINES_MAX} == {}
+
+
+def texts(source: str) -> Iterator[str]:
+    """The comments and docstrings."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield str(node.value.value)
+
+
+def prose(page: str) -> str:
+    """A page without blocks of code and headings."""
+    without_code = re.sub(r"^ *```.*?^ *```$", "", page, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"^#.*$", "", without_code, flags=re.MULTILINE)
+
+
+def test_no_sentence_has_who_for_whoever() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    by_name = {path.relative_to(ROOT).as_posix(): prose(path.read_text()) for path in pages}
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.py"):
+            if re.search(r"\b[Ww]ho\b", source := path.read_text()):
+                by_name[path.relative_to(ROOT).as_posix()] = "\n\n".join(texts(source))
+    wrong = [(name, match[0]) for name, text in by_name.items() for match in WHO.finditer(text)]
+    assert not wrong, "\n".join(f"{name}: {words}" for name, words in wrong)
+
+
+def test_what_who_may_stand_for() -> None:
+    for words in ("Who waits asks again.", "So it is. Who\nasks is told", "left to who needs it"):
+        assert WHO.search(words)
+    for words in ("Who waits?", "Whoever waits asks again.", "Who may read.", "those who wait"):
+        assert not WHO.search(words)
+    source = '"""Who asks\n"""\nx = "Who is it"  # Who waits\n'
+    assert [*texts(source)] == ["# Who waits", "Who asks\n"]
+    assert prose("# Who answers\n\na\n\n```\nWho asks\n```\n").split() == ["a"]
 
 
 def errors_of(source: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from typing import Final
 BUSY_S: Final = 0.002
 """The rest while there is work: short, yet long enough for many events to share a poll."""
 SHARE_OF_QUIET: Final = 1 / 32
-"""A rest's share of the time without events. Who has written writes again soon, and reads what was
+"""A rest's share of the time without events. A writer writes again soon, and reads what it has
 written: so rests grow slowly, and an event waits for a small part of the time before it."""
 
 

@@ -58,8 +58,8 @@ def check_all(
 def check_missing(older: int | None, published: PublishedEvent) -> OtherHistory | None:
     """Judges why the checked row is missing, by an older event whose row is there.
 
-    The metastore's cleaner removes rows up to a time, those of lower ids first. Who writes an event
-    takes its time before its id, so an event of a lower id may be younger by seconds, and stay.
+    The metastore's cleaner removes rows up to a time, those of lower ids first. A writer takes
+    an event's time before its id, so an event of a lower id may be younger by seconds, and stay.
     """
     if older is None:
         return None

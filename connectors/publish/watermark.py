@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 MARKS_MAX: Final = 10_000
 _LOOK_S: Final = 0.5
-"""Who waits asks this often whether to go on."""
+"""Whoever waits asks this often whether to go on."""
 _NO_MARKS: Final[Mapping[int, int]] = MappingProxyType({})
 
 

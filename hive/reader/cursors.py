@@ -27,8 +27,8 @@ class LongAnswer(psycopg.Cursor[Any]):
     """Takes a long answer from the wire as its rows are fetched. To declare a cursor of the server,
     fetch from it and close it would take five round trips.
 
-    - Until all rows are fetched or the cursor is closed, the connection is taken: who used it, even
-      to roll back, would wait without end.
+    - Until all rows are fetched or the cursor is closed, the connection is taken: whoever used
+      it, even to roll back, would wait without end.
     - An answer without rows has no description either, so SQLAlchemy takes it for none.
     """
 

@@ -100,5 +100,6 @@ def _ask_for_password(engine: sa.Engine, login: Login) -> None:
         try:
             settings["password"] = login.password()
         except PasswordError as error:
-            # As if the server had refused the login: who can wait for the database tries again.
+            # As if the server had refused the login: a caller that can wait for the database
+            # tries again.
             raise dialect.loaded_dbapi.OperationalError(str(error)) from None

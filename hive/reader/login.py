@@ -75,7 +75,7 @@ class _PrintedPasswords:
         self._printed: dict[str, tuple[float, str]] = {}
 
     def by(self, command: str) -> str:
-        """The password that a command prints. Who comes while the command runs waits for it."""
+        """The password that a command prints. Callers wait for a command that is running."""
         with self._lock:
             printed_at, password = self._printed.get(command, (-REUSED_S, ""))
             if monotonic() - printed_at >= REUSED_S:

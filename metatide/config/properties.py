@@ -109,7 +109,7 @@ LACKING: Final[Mapping[str, str]] = {
     ),
     "retry.backoff.ms": "Faust, which gives aiokafka its settings in workers,",
 }
-"""Who has no equal of a property."""
+"""The libraries that have no equal of a property."""
 _MS: Final = range(1_000, 3_600_001)
 
 

@@ -32,7 +32,7 @@ class Log(Protocol):
 class HealthWatch:
     """Listens to the connectors all the time, and reads the log when somebody asks.
 
-    All who ask at the same time share a read, and nobody waits for it longer than he wants to.
+    All who ask at the same time share a read, and nobody waits for it longer than they want to.
     """
 
     def __init__(

@@ -135,7 +135,7 @@ class Gate:
         if not (is_loopback(address) and is_loopback(name_in(host))):
             raise ForbiddenError(
                 f"{why}without tokens (reads.tokens_path) only this machine may ask, by its own "
-                "name, or who proves the workers' secret (worker.secret_file)"
+                "name, or whoever proves the workers' secret (worker.secret_file)"
             )
         if scope["method"] == "POST" and not is_json(header(scope, b"content-type")):
             raise ForbiddenError("send content-type: application/json")

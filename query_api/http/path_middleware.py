@@ -19,8 +19,8 @@ class PathMiddleware:
 
 def distinct(raw_path: str) -> str:
     """A path with its parts unquoted, but for slashes and percent signs: answers are cached by
-    paths, so no two that mean different names may become equal. Who reads a name from it unquotes
-    the rest.
+    paths, so no two that mean different names may become equal. Whoever reads a name from it
+    unquotes the rest.
     """
     parts = (unquote(part) for part in raw_path.split("/"))
     return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)

@@ -1,4 +1,4 @@
-"""The description of what probes and scrapers ask a process, who have no token."""
+"""The description of what probes and scrapers, which have no token, ask a process."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -107,7 +107,7 @@ class PartnerMiddleware:
         question, digest = checked
         state = scope.setdefault("state", {})
         state[PARTNER] = True
-        # What a worker forwards is its client's question, who may be anybody that reads.
+        # What a worker forwards is a question of its client, which may be any reader.
         state[OPERATOR] = header(scope, FORWARDED) is None
         answer = _ProvedAnswer(self._partners, question.nonce, send)
         await self._app(scope, _proved(receive, digest), answer.send)

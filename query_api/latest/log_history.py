@@ -68,8 +68,8 @@ class LogHistory:
         return self._newest if first >= self._oldest else first - 1
 
     def unread_from(self, epoch: int, first: int) -> int:
-        """The event from which on rows are to be read by who needs those from `first` on: the rows
-        before it are remembered.
+        """The event from which on a reader that needs the rows from `first` on must read them: the
+        rows before it are remembered.
         """
         start = self._newest - COMPARED_ROWS + 1
         if not first < start <= first + ROWS_MAX or follows(epoch, self._epoch):

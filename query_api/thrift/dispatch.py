@@ -1,4 +1,4 @@
-"""Who answers each call of a client: the cache, another worker, or a metastore."""
+"""Decides who answers each call of a client: the cache, another worker, or a metastore."""
 
 from time import perf_counter
 from typing import Final

@@ -15,7 +15,7 @@ from state.topic.kerberos import hold_ticket
 REQUEST_TIMEOUT_S: Final = 10.0
 """How long a request may take: on a busy machine a broker may not answer for several seconds."""
 WAITED_S_MAX: Final = 4.0
-"""The same for who waits for brokers in a thread and may be told to end, within five seconds."""
+"""The same for a thread that waits for brokers and may be told to end within five seconds."""
 
 RECORD_BYTES_MAX: Final = 16 * 1024 * 1024
 """The largest record that the topic takes, and the most that a producer sends at once."""

@@ -53,7 +53,9 @@ def is_ended(opened: socket.socket) -> bool:
     return True
 
 
-def test_who_says_nothing_or_never_ends_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_says_nothing_or_never_ends_is_hung_up_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(health, "EXCHANGE_S", 0.5)
     with serving() as port, ExitStack() as stack:
         silent, slow = connected(stack, port), connected(stack, port)

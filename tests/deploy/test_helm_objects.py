@@ -136,7 +136,7 @@ def test_readers_reach_every_port_of_a_worker(values: Path, objects: Sequence[Ob
         assert {port["port"] for port in service["ports"]} == {8080, *configured}
 
 
-def test_who_monitors_reaches_the_port_of_metrics_alone(
+def test_monitoring_reaches_the_port_of_metrics_alone(
     values: Path, objects: Sequence[Object]
 ) -> None:
     for name, policy in named(objects, "NetworkPolicy").items():

@@ -208,7 +208,7 @@ class _Responses(io.BufferedReader):
         return self
 
     def close(self) -> None:
-        """Leaves the connection to who opened it."""
+        """Leaves the connection to its opener."""
 
 
 def http_fault(port: int, data: bytes) -> str | None:

@@ -1,4 +1,4 @@
-"""Who reads over HTTP without being meant to: pages of strangers, and those whom hooks keep out."""
+"""Readers over HTTP that aren't meant to be: pages of strangers, and those whom hooks keep out."""
 
 import tracemalloc
 from collections.abc import Iterator

@@ -350,7 +350,7 @@ def test_what_is_no_secret_is_refused(tmp_path: Path, text: str) -> None:
         SecretFile(path)
 
 
-def test_who_joins_the_group_gets_no_tokens_and_answers_nobody(
+def test_a_stranger_in_the_group_gets_no_tokens_and_answers_nobody(
     kafka_broker: str, tokens: FileTokens, tmp_path: Path
 ) -> None:
     """A stack whose worker shares the shards with a stranger, over a real broker."""

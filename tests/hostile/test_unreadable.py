@@ -196,7 +196,7 @@ def is_stopped(status: dict[str, Any]) -> bool:
     return any(shard["unreadable"] for shard in status["shards"])
 
 
-def test_whoever_meets_it_later_skips_it_too(
+def test_all_that_meet_it_later_skip_it_too(
     topic: Topic, records: list[AnyRecord], tmp_path: Path
 ) -> None:
     """Live, after kill -9, replayed, from an image: all hold the same."""

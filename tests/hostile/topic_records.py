@@ -50,7 +50,7 @@ def recorded(topic: Topic) -> list[bytes]:
 
 
 class Writer:
-    """Writes bytes into partitions as anybody may who has the right to write."""
+    """Writes bytes into partitions as anybody with the right to write may."""
 
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
@@ -64,7 +64,7 @@ class Writer:
         self._write(self._topic.signals, value)
 
     def _write(self, name: str, value: bytes) -> None:
-        """Waits for the brokers, so that who comes next sees what it does."""
+        """Waits for the brokers, so that whoever comes next sees what it does."""
         self._written += 1
         self._producer.produce(name, value, partition=self._written % self._topic.shards)
         assert self._producer.flush(60) == 0

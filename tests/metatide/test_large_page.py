@@ -95,7 +95,7 @@ def _cheap(page: Chromium) -> Iterator[Frames]:
 
 
 def _scroll(page: Chromium, selector: str) -> None:
-    """Scrolls through an element as somebody does who looks for something in it."""
+    """Scrolls through an element as somebody who looks for something in it."""
     page.ask(
         f"""(async () => {{ const node = document.querySelector({selector!r});
         for (let y = 0; y < node.scrollHeight; y += node.clientHeight / 2) {{

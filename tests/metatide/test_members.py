@@ -17,7 +17,7 @@ from metatide.members import json_of, members, worker_client, worker_urls
 
 
 class Group:
-    """A topic whose broker gives these answers to who asks for the members of a group."""
+    """A topic whose broker gives these answers to questions for the members of a group."""
 
     servers = "broker:9092"
 

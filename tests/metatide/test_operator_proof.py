@@ -92,7 +92,7 @@ def test_what_a_worker_forwards_is_no_order(workers_secret: Path) -> None:
     assert connectors.orders == []
 
 
-def test_who_proves_nothing_is_not_believed(tmp_path: Path, workers_secret: Path) -> None:
+def test_a_worker_that_proves_nothing_is_not_believed(tmp_path: Path, workers_secret: Path) -> None:
     with worker(None, host="127.0.0.1") as (url, _), operator(tmp_path, workers_secret) as client:
         address = url.removeprefix("http://")
         with pytest.raises(UnprovedError, match=rf"^{address} doesn't .* \(worker.secret_file\)"):
@@ -132,7 +132,7 @@ def test_a_worker_that_fails_while_it_answers_is_no_stranger(
         answered(workers_secret, response)
 
 
-def test_who_may_not_read_the_secret_may_ask_what_everybody_may(tmp_path: Path) -> None:
+def test_without_the_secret_an_operator_may_ask_what_everybody_may(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     with worker(None) as (url, _), operator(tmp_path, missing) as client:
         assert client.get(url, auth=None).status_code == 404

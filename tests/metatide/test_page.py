@@ -1,4 +1,4 @@
-"""The page in a real browser, on a real stack: as somebody uses it who has never seen it."""
+"""The page in a real browser, on a real stack: as somebody who has never seen it uses it."""
 
 import time
 from collections.abc import Callable, Iterator

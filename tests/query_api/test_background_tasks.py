@@ -46,7 +46,7 @@ async def test_a_future_goes_on_when_its_waiter_is_cancelled_and_nobody_is_told(
     assert logged == []
 
 
-async def test_who_waits_for_a_future_that_is_cancelled_is_cancelled() -> None:
+async def test_a_task_that_waits_for_a_cancelled_future_is_cancelled() -> None:
     shared: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     shared.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""Who waits for an attempt has its outcome; who comes later makes one."""
+"""Callers that wait for an attempt have its outcome; those that come later make one."""
 
 import asyncio
 

@@ -151,8 +151,8 @@ class GroupMember:
 class Group:
     """Shares out partitions, as the coordinator of a consumer group does.
 
-    Who isn't heard of for the time of a session is left out; it goes on believing what it did
-    before until it is heard again.
+    A member that isn't heard of for the time of a session is left out; it goes on believing what
+    it did before until it is heard again.
     """
 
     SESSION_S: Final = 10.0

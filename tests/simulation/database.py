@@ -233,7 +233,7 @@ class Database:
 
 
 class _Lock:
-    """A lock that strands wait for in turn; who has died doesn't hold it."""
+    """A lock that strands wait for in turn; one that has died doesn't hold it."""
 
     def __init__(self) -> None:
         self._holder: Strand | None = None

@@ -1,6 +1,6 @@
 """How often processes look whether something has changed, which differs from run to run.
 
-Nothing may depend on that: who waits for a processor looks as rarely.
+Nothing may depend on that: a process that waits for a processor looks as rarely.
 """
 
 from collections.abc import Mapping

@@ -92,8 +92,8 @@ class World:
         self.faults_over = False
         self.has_lost_records = False
         self.owes_epoch = False
-        """Whether who trimmed the topic has restored the database, too: no connector can know of
-        that, so the operator orders an epoch when all is over."""
+        """Whether the operator who trimmed the topic has restored the database, too: no connector
+        can know of that, so the operator orders an epoch when all is over."""
         self.has_lost_acknowledged = False
         """Whether stores may hold records that the topic has lost."""
         self._wrong: BaseException | None = None

@@ -236,7 +236,8 @@ FAULTS: Final = (
     *_signals(("metastore",), "the metastore"),
     *_links(WORKERS, "brokers", "a worker's way to the brokers"),
     *_links(CONNECTORS, "brokers", "a connector's way to the brokers"),
-    # Who leads alone meanwhile may be replaced by one that lacks what it has acknowledged.
+    # A broker that leads alone meanwhile may be replaced by one that lacks what it has
+    # acknowledged.
     *_links(BROKER_NAMES, "brokers", "a broker's way to the others", loses_records=True),
     *_links(WORKERS, "database", "a worker's way to the database"),
     *_links(CONNECTORS, "database", "a connector's way to the database"),

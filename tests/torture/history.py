@@ -17,7 +17,7 @@ class History:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        """Held by who writes the table."""
+        """Held by the writer of the table."""
 
         self._versions: list[int] = []
         self._certain = -1
@@ -41,7 +41,7 @@ class History:
 
     @property
     def certain(self) -> int:
-        """The place of the last version that readers must see who begin now."""
+        """The place of the last version that readers that begin now must see."""
         return self._certain
 
     def place(self, version: int) -> int:

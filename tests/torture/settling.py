@@ -62,7 +62,7 @@ def differences(stand: Stand, *, exact: bool) -> list[str]:
     for name in (*CONNECTORS, "mix"):
         stand.programs[name].end()
     stores = _stores_at_end(stand)
-    # Stores have no log: who is killed loses what wasn't flushed, which is no difference.
+    # Stores have no log: a killed worker loses what wasn't flushed, which is no difference.
     different = [
         f"{name} doesn't end by itself"
         for name in WORKERS

@@ -19,7 +19,7 @@ SEED = 1
 SHORT_S = 1.0
 FEW, FEW_S = 6, 100.0
 FAULTS_OF_TORTURE = 1_000
-# Who is connected to what is killed or cut off drops the connection.
+# Whoever is connected to what is killed or cut off drops the connection.
 LOSES_CONNECTIONS = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
@@ -91,7 +91,7 @@ def test_the_table_shows_the_wrong_and_the_slow() -> None:
 
 
 def test_a_store_that_is_behind_has_no_other_bytes() -> None:
-    """Who is killed before it has flushed its stores proves nothing about what it held."""
+    """A worker killed before it has flushed its stores proves nothing about what it held."""
     replayed = {"offset": 9, "exact": "a", "content": {"t": "1", "u": None}}
     behind = {"offset": 8, "exact": "b", "content": {"t": "2", "u": "3"}}
     ahead = {**behind, "offset": 10, "content": replayed["content"]}

@@ -9,7 +9,7 @@ import msgspec
 from query_api.thrift.sasl.plain import CHARS_MAX
 
 ACTOR: Final = b"x-actor-username"
-"""Says who a client is that needn't prove it."""
+"""Names a client that needn't prove who it is."""
 _THRIFT: Final = b"application/x-thrift"
 """What libraries of Thrift send."""
 _TYPES: Final = frozenset((_THRIFT, b"application/vnd.apache.thrift.binary"))

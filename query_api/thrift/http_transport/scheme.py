@@ -67,7 +67,7 @@ class Remembered:
         self._until = monotonic() + valid_s
 
     def get(self, header: bytes) -> Identity | None:
-        """Who has sent the same header, if that still counts."""
+        """The client that has sent the same header, if that still counts."""
         if self._identity is None or monotonic() >= self._until:
             return None
         return self._identity if hmac.compare_digest(self._digest, _digest(header)) else None

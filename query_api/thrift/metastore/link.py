@@ -165,7 +165,8 @@ async def ask(link: Link, method: str, arguments: bytes) -> Reply:
     """Makes a call of the worker's own. Raises UpstreamError if the connection is lost, or if what
     arrives is no reply to this call.
     """
-    # Who calls over the same connection can't guess it, and so can't have caused such a reply.
+    # A client that calls over the same connection can't guess it, and so can't have caused such
+    # a reply.
     sequence = token_bytes(4)
     collected = CollectedReply()
     link.call(header(MessageType.CALL, method, sequence) + arguments, collected)

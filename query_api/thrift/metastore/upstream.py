@@ -28,7 +28,7 @@ LOGIN_TIMEOUT_S: Final = 15.0
 """How long a metastore and the key distribution centre may take together for a login."""
 OWN_NAME: Final = "metatide"
 NOBODY: Final = "anonymous"
-"""Who calls over HTTP, where each call must name a user: the worker, and clients who don't say."""
+"""The users of calls over HTTP, where each must name one: the worker, and unnamed clients."""
 AVOIDED_S: Final = 5.0
 """For this long, a metastore that didn't answer is tried only after the others."""
 

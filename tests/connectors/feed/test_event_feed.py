@@ -202,7 +202,7 @@ def test_a_new_epoch_follows_the_one_before() -> None:
     assert [event.place for event in merged(written, 1)] == [(0, 90), (1, 8)]
 
 
-def test_who_follows_a_topic_that_is_created_anew_is_told(
+def test_a_follower_of_a_topic_that_is_created_anew_is_told(
     kafka_broker: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topic = new_topic(kafka_broker, 1)

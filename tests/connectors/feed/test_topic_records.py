@@ -57,7 +57,7 @@ def test_loads_and_orders_touch_their_table(record: AnyRecord) -> None:
     assert [touches(record, name) for name in (NEW, OLD)] == [True, False]
 
 
-def test_who_follows_gets_what_comes_later(kafka_broker: str) -> None:
+def test_a_follower_gets_what_comes_later(kafka_broker: str) -> None:
     topic = new_topic(kafka_broker, 1)
     write(topic, {0: [Change(0, 0, 1)]})
     messages = _messages(topic, [0], ever=True)

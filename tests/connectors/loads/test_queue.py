@@ -143,7 +143,7 @@ def test_a_new_epoch_makes_asks_count_again() -> None:
     assert due.ask(scope(0), 3)
 
 
-def test_who_waits_wakes_up_when_something_is_asked_for() -> None:
+def test_a_waiting_thread_wakes_up_when_something_is_asked_for() -> None:
     due, taken = queue(), list[Scope]()
     thread = threading.Thread(target=lambda: taken.extend(due.take(60)))
     thread.start()
@@ -152,7 +152,7 @@ def test_who_waits_wakes_up_when_something_is_asked_for() -> None:
     assert taken == [scope(0)]
 
 
-def test_who_waits_wakes_up_when_an_epoch_begins() -> None:
+def test_a_waiting_thread_wakes_up_when_an_epoch_begins() -> None:
     due, ended = queue(), threading.Event()
 
     def wait() -> None:
@@ -166,7 +166,7 @@ def test_who_waits_wakes_up_when_an_epoch_begins() -> None:
     thread.join()
 
 
-def test_who_waits_wakes_up_when_the_queue_is_closed() -> None:
+def test_a_waiting_thread_wakes_up_when_the_queue_is_closed() -> None:
     due, taken = queue(), list[Scope]()
     thread = threading.Thread(target=lambda: taken.extend(due.take(60)))
     thread.start()

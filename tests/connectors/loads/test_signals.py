@@ -83,7 +83,7 @@ async def test_what_no_metastore_holds_is_never_loaded(
     assert begun == {wanted}
 
 
-def test_whoever_sees_the_topic_of_events_finds_all_partitions_of_the_signals_topic(
+def test_once_there_is_a_topic_of_events_the_signals_topic_has_all_its_partitions(
     new_metastore_database: Callable[[], str], kafka_broker: str
 ) -> None:
     """A worker that wrote to one that isn't there would have the brokers create it."""

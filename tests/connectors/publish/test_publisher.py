@@ -58,7 +58,7 @@ def test_very_many_small_actions_are_cut_too() -> None:
     assert [len(record.actions) for _, record, _ in sent.records] == [count - 1, 1]
 
 
-def test_who_has_what_is_skipped_is_told_nothing() -> None:
+def test_a_shard_that_has_what_is_skipped_is_told_nothing() -> None:
     sent = Sent()
     behind = publishing(sent, 4, 9)
     behind.skip(7)

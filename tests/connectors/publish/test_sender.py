@@ -116,7 +116,7 @@ def test_brokers_that_stay_away_are_an_error(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("waits", ["to send", "for the rest"])
-def test_who_is_told_to_stop_waits_for_nobody(waits: str) -> None:
+def test_a_sender_that_is_told_to_stop_waits_for_nobody(waits: str) -> None:
     stopped = threading.Event()
     with sending(AWAY, lambda: not stopped.is_set()) as sender:
         send(sender, AWAY, range(WAITING_MAX))

@@ -28,7 +28,7 @@ def test_what_any_shard_had_is_remembered_within_an_epoch() -> None:
     assert (watermark.furthest(0), watermark.furthest(1)) == (-1, 6)
 
 
-def test_who_waits_goes_on_once_the_event_is_published() -> None:
+def test_a_waiting_thread_goes_on_once_the_event_is_published() -> None:
     watermark, passed = Watermark(), threading.Event()
     watermark.rise(3, [7, 7])
     assert watermark.wait(3, 7, SHARDS, lambda: True)
@@ -63,7 +63,7 @@ def test_only_shards_that_lack_the_event_are_wanted() -> None:
     thread.join()
 
 
-def test_who_is_told_to_stop_waits_no_longer() -> None:
+def test_a_thread_that_is_told_to_stop_waits_no_longer() -> None:
     watermark = Watermark()
     assert not watermark.wait(0, 1, SHARDS, lambda: False)
     assert watermark.wanted(1) == set()

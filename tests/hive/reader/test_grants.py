@@ -16,7 +16,9 @@ ANN, BOB = Principal("ann", "USER"), Principal("bob", "USER")
 @pytest.mark.parametrize(
     ("table", "id_"), [("DC_PRIVS", "DC_GRANT_ID"), ("PART_PRIVS", "PART_GRANT_ID")]
 )
-def test_whoever_has_one_is_known(new_database: Callable[[], str], table: str, id_: str) -> None:
+def test_each_principal_with_a_grant_is_known(
+    new_database: Callable[[], str], table: str, id_: str
+) -> None:
     engine = make_engine(new_database())
     create(engine, Version.V4_1)
     with open_snapshot(engine, Version.V4_1) as snapshot:

@@ -39,7 +39,7 @@ class Site(NamedTuple):
         return full_url
 
     def user(self) -> str:
-        """Who is logged in, as the server knows it."""
+        """The user who is logged in, as the server knows it."""
         engine = open_engine(self.full_url(), poolclass=sa.NullPool)
         with engine.connect() as connection:
             statement = "SELECT principal FROM pg_stat_gssapi WHERE pid = pg_backend_pid()"

@@ -292,7 +292,7 @@ def test_a_server_of_something_else() -> None:
                 get(url, command)
 
 
-def test_who_lacks_a_token_is_told_where_to_put_it(
+def test_a_client_without_a_token_is_told_where_to_put_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "tokens"

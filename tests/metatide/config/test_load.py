@@ -40,7 +40,7 @@ def refusal(
 
 
 @pytest.mark.parametrize(("user", "is_within"), [(0, False), (1000, True)])
-def test_who_is_not_root_has_a_data_folder_at_home(
+def test_a_user_who_is_not_root_has_a_data_folder_at_home(
     monkeypatch: pytest.MonkeyPatch, user: int, is_within: bool
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: user)

@@ -37,7 +37,7 @@ def test_a_rate_makes_writers_wait_for_their_time(events: int) -> None:
     assert time.monotonic() - begin >= events / 50
 
 
-def test_an_end_wakes_up_who_waits() -> None:
+def test_an_end_wakes_up_a_waiting_thread() -> None:
     pace = begun(Limits(events_per_s=0.01))
     pace.end()
     assert not pace.go_on(1_000)

@@ -194,7 +194,7 @@ def test_a_missing_sequence_is_refused(engine: Engine, target: Target, version: 
 
 @every_version
 @pytest.mark.parametrize("together", [True, False])
-def test_one_transaction_is_seen_by_who_wrote_the_rows(
+def test_one_transaction_is_seen_by_the_writer_of_the_rows(
     engine: Engine, target: Target, version: Version, together: bool
 ) -> None:
     tables = metadata(version).tables

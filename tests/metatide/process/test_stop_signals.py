@@ -14,7 +14,7 @@ PATIENCE_S = 30
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_also_who_holds_the_lock_that_stopping_needs(number: int) -> None:
+def test_a_signal_also_stops_the_thread_with_the_lock_that_stopping_needs(number: int) -> None:
     lock, stopped = Lock(), Event()
 
     def stop() -> None:

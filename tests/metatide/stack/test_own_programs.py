@@ -26,7 +26,7 @@ def server(folder: Path) -> Postgres:
     return Postgres(folder / "postgres", Ports(folder / "ports.json"))
 
 
-def test_who_is_not_root_runs_postgresql_itself(
+def test_a_user_who_is_not_root_runs_postgresql_as_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands: list[tuple[Sequence[str], str | None]] = []

@@ -62,7 +62,7 @@ main()
 """
 
 
-def test_who_says_nothing_is_hung_up_on(tmp_path: Path) -> None:
+def test_a_client_that_says_nothing_is_hung_up_on(tmp_path: Path) -> None:
     port = free_port()
     settings = {
         "METATIDE_DATA_DIR": str(tmp_path),

@@ -57,7 +57,7 @@ class Imaging:
             self.images.create(store, self._folder / "scratch")
 
 
-async def test_who_reads_an_image_finishes_when_a_newer_one_comes(
+async def test_a_read_of_an_image_finishes_when_a_newer_one_comes(
     kafka_broker: str, tmp_path: Path
 ) -> None:
     imaging = Imaging(kafka_broker, tmp_path)

@@ -81,7 +81,9 @@ async def test_the_port_of_another_worker_is_asked_once() -> None:
     ("told", "lines"),
     [(None, 0), (answer(503, b"{}"), 0), (answer(200, b"<html>"), 1), (answer(200, b"\xff"), 1)],
 )
-async def test_who_tells_no_port_is_not_called(told: WholeAnswer | None, lines: int) -> None:
+async def test_an_owner_that_tells_no_port_is_not_called(
+    told: WholeAnswer | None, lines: int
+) -> None:
     owners: Any = Owners(told)
     with capture_logs() as logged:
         assert await ThriftOwners(owners, owners).of(1) is None

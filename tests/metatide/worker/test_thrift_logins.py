@@ -32,7 +32,7 @@ async def connect_http(port: int, authority: Authority) -> HttpClient:
     return HttpClient(*await asyncio.open_connection(LOOPBACK, port, ssl=authority.trusted))
 
 
-async def test_a_worker_lets_in_who_logs_in(
+async def test_a_worker_lets_in_clients_that_log_in(
     kafka_broker: str, new_database: Callable[[], str], tmp_path: Path
 ) -> None:
     database_url = new_database()

@@ -264,7 +264,7 @@ def test_what_is_no_principal_is_refused(principal: str) -> None:
         config(**{**KERBEROS, "UPSTREAM_KERBEROS_LOGIN": principal})
 
 
-def test_nobody_is_impersonated_who_need_not_prove_anything() -> None:
+def test_a_client_that_need_not_prove_anything_is_not_impersonated() -> None:
     require_proof(config(**KERBEROS, UPSTREAM_IMPERSONATE="false"))
     require_proof(config(UPSTREAM_URL="thrift://a:1"))
     with pytest.raises(InputError, match="have them log in"):

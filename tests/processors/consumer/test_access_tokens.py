@@ -17,7 +17,7 @@ Requests = list[dict[str, list[str]]]
 
 @asynccontextmanager
 async def issuer(body: bytes) -> AsyncIterator[tuple[str, Requests]]:
-    """Who answers each request with this body, by its URL, and the forms that came."""
+    """A server that answers each request with this body, by its URL, and the forms that came."""
     forms: Requests = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

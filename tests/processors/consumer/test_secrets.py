@@ -60,7 +60,7 @@ class Run:
         )
 
     def works(self, topic: Topic) -> dict[str, str]:
-        """What all write who get in."""
+        """What all that get in write."""
         with workers(self._connector, self._worker):
             self._worker.until_ready(SHARDS)
             until(lambda: tails.find(topic).lowest == EVENTS, self._connector.log.read_text)
@@ -75,7 +75,7 @@ class Run:
         return said | logs_in(self._folder)
 
     def is_refused(self) -> dict[str, str]:
-        """What all write who don't get in."""
+        """What all that don't get in write."""
         with workers(self._connector, self._worker):
             until_it_waits(self._worker, "waiting for the topic")
             until_it_waits(self._connector, '"waiting"')

@@ -1,4 +1,4 @@
-"""What others met who follow the same log: Impala's cases, by their numbers, and a few of ours.
+"""What others who follow the same log met: Impala's cases, by their numbers, and a few of ours.
 
 Failing fetches (IMPALA-12561) are tested where the log is read.
 """

@@ -209,7 +209,7 @@ def test_a_load_brings_no_statistics_from_before_a_drop_or_an_addition(
 
 
 @pytest.mark.parametrize("is_of_many", [True, False])
-def test_who_writes_statistics_of_many_partitions_at_once_has_locked_them(
+def test_a_writer_of_statistics_of_many_partitions_at_once_has_locked_them(
     shard: Shard, is_of_many: bool
 ) -> None:
     others = {} if is_of_many else {"k": "v"}
@@ -250,7 +250,9 @@ def test_the_last_writer_counts_whose_alter_a_load_had_read(shard: Shard, is_loc
 
 
 @pytest.mark.parametrize("rewrites", [True, False])
-def test_who_rewrites_all_partitions_has_locked_none(shard: Shard, rewrites: bool) -> None:
+def test_a_writer_that_rewrites_all_partitions_has_locked_none(
+    shard: Shard, rewrites: bool
+) -> None:
     altered = AlterTable(image(), None, rewrites, truncates=False)
     shard.fold(change(2, after=0), *load(5, "a", data=b"q"), change(3, add("a")))
     shard.fold(change(4, altered), change(5))

@@ -137,7 +137,7 @@ def test_a_shard_that_fails_leaves_those_that_have_begun(
 
 
 @pytest.mark.timeout(60)
-def test_who_hears_no_more_reports_waits_for_nobody(
+def test_a_rebuild_that_hears_no_more_reports_waits_for_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As at an interrupt: processes that have more to report than a pipe holds end, too."""

@@ -167,7 +167,7 @@ def test_a_store_that_lacks_deleted_records_gives_way_to_an_image(
         assert digests(away.directory.store(shard)) == digests(imager.directory.store(shard))
 
 
-def test_who_may_not_order_gets_no_image(
+def test_a_reader_who_may_not_order_gets_no_image(
     topic: Topic, tmp_path: Path, workers_secret: Path
 ) -> None:
     tokens = tmp_path / "tokens"

@@ -421,7 +421,7 @@ async def test_storage_of_images_that_does_not_answer_ends_nothing(
             await worker.make_images()
 
 
-async def test_who_ends_while_an_image_is_made_is_told_nothing_of_its_fault(
+async def test_a_worker_that_ends_while_an_image_is_made_is_told_nothing_of_its_fault(
     topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     has_begun, may_fail, has_failed = (threading.Event() for _ in range(3))

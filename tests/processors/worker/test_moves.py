@@ -1,4 +1,4 @@
-"""Who has which shards as workers come, go and are killed: what needn't move stays."""
+"""Which worker has which shards as workers come, go and are killed: what needn't move stays."""
 
 import signal
 import socket

@@ -54,7 +54,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("", ()),
     ],
 )
-async def test_who_is_not_in_it_sees_nothing(
+async def test_a_user_who_is_not_in_it_sees_nothing(
     path: Path, user: str, areas: tuple[Area, ...]
 ) -> None:
     lists, reader = Lists(path), Named(user)

@@ -153,7 +153,7 @@ async def test_it_does_not_count_for_an_answer_of_before_an_event(
     assert await own.may_see(ann, {OTHER}, Position(0, FIRST))
 
 
-async def test_who_waited_looks_at_the_log_once_more(backend: Backend, log: Log) -> None:
+async def test_a_call_that_waited_looks_at_the_log_once_more(backend: Backend, log: Log) -> None:
     reads, ann = Reads(backend, log, 4), Caller()
     own = MetastoreVerdicts(cast(LatestReads, reads), 60.0)
     verdicts = await asyncio.gather(*(own.may_see(ann, {ORDERS}, NOW) for _ in range(2)))

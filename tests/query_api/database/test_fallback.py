@@ -155,7 +155,7 @@ def count(database: Fallback, result: Result) -> float | None:
     return database.metrics.registry.get_sample_value("metatide_database_reads_total", labels)
 
 
-async def test_callers_beyond_those_who_may_wait_are_refused_and_so_is_who_waits_too_long(
+async def test_callers_beyond_those_that_may_wait_are_refused_and_so_are_those_that_wait_too_long(
     small_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "WAITING_MAX", 1)

@@ -94,7 +94,7 @@ def test_every_answer_has_the_form_that_the_document_tells() -> None:
     assert page["next"] == f"ds={DAYS[1]}"
 
 
-def test_who_names_other_keys_than_the_tables_is_told_which_it_has() -> None:
+def test_a_reader_of_keys_that_a_table_lacks_is_told_which_it_has() -> None:
     shards = MemoryShards(MemoryShard(change(1, CreateTable(table_image(keys=())))))
     [plain] = get(shards, f"{TABLE}/partitions/ds=1?{ANY}")
     assert plain.json()["detail"].endswith("whose keys are: none")

@@ -67,7 +67,9 @@ def test_a_check_that_hangs_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     assert response.json()["checks"][0]["detail"] == "no answer within 0.05 s"
 
 
-def test_who_asks_often_gets_what_was_found_just_now(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_that_asks_often_gets_what_was_found_just_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(health, "FRESH_S", 60.0)
     calls = []
     get(

@@ -85,7 +85,7 @@ def ask_for_large(
     wait_for(lambda: len(heard) > count_before or bool(lost))
 
 
-def test_who_takes_slowly_gets_all_and_what_is_taken_is_in_flight_no_more(
+def test_a_slow_client_gets_all_and_what_is_taken_is_in_flight_no_more(
     budget: Budget, heard: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server.ReadProtocol, "sweep", lambda _: None)
@@ -119,7 +119,7 @@ def test_too_many_bytes_in_flight_end_the_connection_that_has_most(budget: Budge
         assert json.loads(body)["detail"] == TOO_MANY_BYTES
 
 
-def test_who_takes_nothing_of_too_much_is_hung_up_on(
+def test_a_client_that_takes_nothing_of_too_much_is_hung_up_on(
     budget: Budget, heard: list[bytes], protocols: list[server.ReadProtocol]
 ) -> None:
     with serving(wide()) as url, connection(url) as opened:
@@ -153,7 +153,7 @@ def test_after_an_answer_that_ends_the_connection_nothing_is_refused() -> None:
     assert len(body) == len(whole)
 
 
-def test_who_has_gone_is_not_ended(protocols: list[server.ReadProtocol]) -> None:
+def test_a_client_that_has_gone_is_not_ended(protocols: list[server.ReadProtocol]) -> None:
     with serving(warm()) as url:
         with connection(url) as opened:
             opened.sendall(request(NAMES))
@@ -209,7 +209,7 @@ def test_after_a_refusal_nothing_more_is_heard(refusals: list[int], heard: list[
     assert statuses == ["HTTP/1.1 200 OK", "HTTP/1.1 400 Bad Request"]
 
 
-def test_who_says_that_it_leaves_is_told_nothing_more() -> None:
+def test_a_client_that_says_that_it_leaves_is_told_nothing_more() -> None:
     with serving(warm()) as url, connection(url) as opened:
         opened.sendall(request(NAMES, "Connection: close") + b"\x00\x01\r\n\r\n")
         assert [line for line, _, _ in response(opened, 2)] == ["HTTP/1.1 200 OK"]

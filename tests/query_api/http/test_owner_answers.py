@@ -126,7 +126,7 @@ def test_an_answer_is_cached_in_each_form(workers_secret: Path, query: str) -> N
     ask_beside_owner(workers_secret, asking, database)
 
 
-def test_who_takes_any_state_is_answered_by_the_owner_while_the_database_is_slow(
+def test_under_any_the_owner_answers_while_the_database_is_slow(
     workers_secret: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asking = request(f"{TABLE}?{ANY}")
@@ -210,7 +210,7 @@ def test_nothing_cached_outlives_an_order_that_all_shards_obey(
         ask(shards, asking, database=database, settings=settings)
 
 
-def test_who_has_no_shard_sees_no_order_and_keeps_nothing(workers_secret: Path) -> None:
+def test_a_worker_without_shards_sees_no_order_and_keeps_nothing(workers_secret: Path) -> None:
     with ExitStack() as running:
         url, settings = running.enter_context(owner(workers_secret))
         shards = beside_owner(url)

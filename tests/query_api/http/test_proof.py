@@ -30,7 +30,7 @@ async def blocks_of(*blocks: bytes) -> AsyncIterator[bytes]:
         yield block
 
 
-async def test_who_asks_may_leave_and_a_piece_may_be_empty(partners: Partners) -> None:
+async def test_a_partner_may_leave_and_a_piece_may_be_empty(partners: Partners) -> None:
     received: list[Message] = []
 
     async def app(_: Scope, receive: Receive, send: Send) -> None:

@@ -175,7 +175,7 @@ def test_what_is_missing_has_the_position_that_shows_so(path: str) -> None:
     assert response.headers["metatide-position"] == "0:3"
 
 
-def test_who_does_not_hold_its_names_leaves_a_missing_table_to_the_database() -> None:
+def test_a_shard_without_the_names_leaves_a_missing_table_to_the_database() -> None:
     name = next(
         name
         for number in range(99)

@@ -189,7 +189,7 @@ def test_what_comes_before_bytes_that_are_no_request_is_answered(
         assert opened.recv(1) == b""
 
 
-def test_who_sends_nothing_whole_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_sends_nothing_whole_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "REQUEST_S_MAX", 1)
     with serving(warm()) as url, connection(url) as idle, connection(url) as slow:
         slow.sendall(request(NAMES)[:-1])
@@ -200,7 +200,7 @@ def test_who_sends_nothing_whole_is_sent_away(monkeypatch: pytest.MonkeyPatch) -
             assert opened.recv(1) == b""
 
 
-def test_who_asks_only_what_was_asked_before_is_not_sent_away(
+def test_a_client_that_asks_only_what_was_asked_before_is_not_sent_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(server, "REQUEST_S_MAX", 2)
@@ -219,7 +219,7 @@ def test_who_asks_only_what_was_asked_before_is_not_sent_away(
             assert response(opened)[0][0] == "HTTP/1.1 200 OK"
 
 
-def test_who_takes_nothing_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_takes_nothing_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "STUCK_S_MAX", 2)
     rows = tuple(partition_image(f"{day}-{'x' * 2000}") for day in range(3000))
     shards = warm()

@@ -1,4 +1,4 @@
-"""What those get who are being answered when a server is to end."""
+"""What clients get that are being answered when a server is to end."""
 
 import asyncio
 import json
@@ -92,7 +92,7 @@ def test_an_answer_that_is_not_whole_by_then_is_seen_to_be_cut(
     assert answer_at_the_end(SlowApp(20), "/parts") == []
 
 
-def test_who_takes_nothing_of_its_answer_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_takes_nothing_of_its_answer_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "FINISH_S_MAX", 0.1)
     lose, lost = ReadProtocol.connection_lost, threading.Event()
 

@@ -26,7 +26,7 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> Tls:
     return made
 
 
-def test_who_trusts_the_certificate_is_answered(tls: Tls) -> None:
+def test_a_client_that_trusts_the_certificate_is_answered(tls: Tls) -> None:
     with serving(warm(), tls=tls) as url:
         assert url.startswith("https://")
         with Client(url, Settings(verify=str(tls.certificate))) as client:

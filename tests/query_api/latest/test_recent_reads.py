@@ -87,7 +87,7 @@ async def test_one_read_for_all_every_half_of_the_age(clocked: Clocked) -> None:
     await primary.index.close()
 
 
-async def test_who_asks_for_less_has_it_read_more_often(clocked: Clocked) -> None:
+async def test_a_smaller_age_has_the_log_read_more_often(clocked: Clocked) -> None:
     primary = clocked(Primary())
     recent = of(primary)
     recent.within(10 * AGE_MS)

@@ -108,8 +108,8 @@ class Agreement:
             self._compare_current(facts, request.at_least.event, refusal)
 
     def _compare_current(self, facts: Facts, event: int, refusal: serving.Reason | None) -> None:
-        """Who must be as new as a read of the sequence, made now or a while ago, is served when it
-        could be served at least that event.
+        """A reader that must be as new as a read of the sequence, made now or a while ago, is
+        served when it could be served at least that event.
         """
         for need in (
             Requirement(),

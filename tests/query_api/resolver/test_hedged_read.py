@@ -67,7 +67,7 @@ async def test_a_database_that_fails_does_not_keep_the_cache_from_answering(
     hedge.cancel()
 
 
-async def test_a_failure_is_told_to_who_needs_the_answer(
+async def test_a_failure_is_told_to_the_caller_that_needs_the_answer(
     database: Database, hedge: HedgedRead[str]
 ) -> None:
     database.answers.set_exception(OSError("down"))
@@ -86,7 +86,7 @@ async def test_without_a_race_the_database_is_asked_when_it_is_needed(
     assert await hedge.answer() == "found"
 
 
-async def test_who_gives_up_waiting_leaves_nothing_running(
+async def test_a_caller_that_gives_up_waiting_leaves_nothing_running(
     database: Database, hedge: HedgedRead[str]
 ) -> None:
     tasks = asyncio.all_tasks()

@@ -1,4 +1,4 @@
-"""Who answers a call, and in which order clients get their replies."""
+"""By whom a call is answered, and in which order clients get their replies."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

@@ -46,7 +46,7 @@ REFUSED = b"\0"
 
 @asynccontextmanager
 async def owned() -> AsyncIterator[tuple[Running, Metastore]]:
-    """A worker that owns no shard, and who answers in place of their owner."""
+    """A worker that owns no shard, and the server that answers in place of their owner."""
     owner = Metastore("owner")
     owner.replies[FORWARDED] = encode(ANSWER, OWNERS)
 

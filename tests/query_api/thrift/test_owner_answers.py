@@ -113,7 +113,7 @@ async def test_a_log_that_can_not_be_read_asks_the_owner_again(workers_secret: P
         assert len(owner.methods.calls) == 3
 
 
-async def test_who_takes_any_state_does_not_wait_for_the_database(
+async def test_under_any_nothing_waits_for_the_database(
     workers_secret: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(EmptyDatabase, "after_now", never)

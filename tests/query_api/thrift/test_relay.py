@@ -96,7 +96,7 @@ async def test_a_new_connection_hears_what_the_client_said_of_itself() -> None:
         assert metastore.heard == ["set_ugi", "setMetaConf", "setMetaConf", "get_other"]
 
 
-async def test_who_has_changed_a_setting_of_a_metastore_reads_from_it() -> None:
+async def test_a_client_that_has_changed_a_setting_of_a_metastore_reads_from_it() -> None:
     def cached(_: Call) -> CallAnswer:
         return answer("kept", event=4, moment=moment(here.server._hub.views))
 

@@ -60,7 +60,7 @@ async def test_a_call_that_takes_too_long_ends_with_the_server(
         assert await write is None
 
 
-async def test_who_takes_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_takes_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "FINISH_S_MAX", 0.1)
     async with serving(get_table=lambda _: answer("x" * 36_000_000)) as here:
         client = await here.connect()
@@ -70,7 +70,7 @@ async def test_who_takes_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Non
         assert "metatide_thrift_connections 0.0" in here.metrics()
 
 
-async def test_who_comes_while_the_server_ends_leaves_with_it() -> None:
+async def test_a_client_that_comes_while_the_server_ends_leaves_with_it() -> None:
     async with serving(get_slow=slow, get_table=lambda _: answer("c")) as here:
         reading = await here.connect()
         read = asyncio.create_task(reading.call("get_slow"))

@@ -25,7 +25,7 @@ def slow_broker(kafka_broker: str) -> Iterator[str]:
     links.end()
 
 
-def test_who_asks_while_brokers_are_being_learned_is_answered_at_once(
+def test_a_caller_is_answered_at_once_while_brokers_are_being_learned(
     kafka_broker: str, slow_broker: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody waits for the next look of librdkafka for leaders."""
@@ -37,7 +37,7 @@ def test_who_asks_while_brokers_are_being_learned_is_answered_at_once(
     assert client.bounds([0]) == {0: Bounds(0, 0)}
 
 
-def test_who_has_known_a_topic_is_told_that_it_is_gone(kafka_broker: str) -> None:
+def test_a_client_that_has_known_a_topic_is_told_that_it_is_gone(kafka_broker: str) -> None:
     topic = new_topic(kafka_broker, 1)
     client = TopicClient(kafka_broker, topic.name)
     assert client.ends([0]) == {0: 0}

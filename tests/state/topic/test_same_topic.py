@@ -23,7 +23,7 @@ class Client(TopicClient):
         self._changes = [*changes]
 
     def describe(self, timeout_s: float = REQUEST_TIMEOUT_S) -> Topic:
-        # Who watches may be told to end, and no thread can be.
+        # The watching process may be told to end, and no thread can be.
         assert timeout_s < END_S
         self._changes.pop(0)()
         return super().describe()

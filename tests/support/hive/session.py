@@ -86,7 +86,7 @@ class Login(NamedTuple):
     java_options: tuple[str, ...] = ()
     classes: tuple[Path, ...] = ()
     principal: str = ""
-    """Who has a ticket, if that is needed."""
+    """The principal that has a ticket, if one is needed."""
     keytab: Path = Path()
 
 

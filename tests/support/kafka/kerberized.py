@@ -29,7 +29,7 @@ _LOGIN: Final = "com.sun.security.auth.module.Krb5LoginModule"
 
 
 class KerberizedKafka(GuardedKafka):
-    """Lets in who has a ticket, and the test by a password."""
+    """Lets in whoever has a ticket, and the test by a password."""
 
     def __init__(self, folder: Path, ports: Ports, realm: Kdc) -> None:
         super().__init__(folder, ports, (USER,))
@@ -83,7 +83,7 @@ class Site:
             self._start_kdc()
 
     def topic(self, name: str) -> Topic:
-        """A new topic, as who has the password reaches it."""
+        """A new topic, as the user with the password reaches it."""
         security = load(environ=self.broker.environment(USER)).config.kafka.security
         topic = Topic(self.broker.address, name, 2, security)
         admin = topic.admin()

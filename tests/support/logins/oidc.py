@@ -1,4 +1,4 @@
-"""Who issues tokens to clients that know their secret, as OpenID Connect describes it."""
+"""An issuer of tokens to clients that know their secret, as OpenID Connect describes it."""
 
 import base64
 import json

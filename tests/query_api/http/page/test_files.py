@@ -38,7 +38,7 @@ def test_each_file_is_sent_with_a_policy_that_lets_nothing_else_in() -> None:
         assert response.headers["referrer-policy"] == "no-referrer"
 
 
-def test_who_has_a_file_does_not_get_it_again() -> None:
+def test_a_browser_that_has_a_file_does_not_get_it_again() -> None:
     shards = MemoryShards(MemoryShard())
     first = get(shards, *PATHS)
     for path, response in zip(PATHS, first, strict=True):

@@ -164,7 +164,7 @@ async def test_a_client_that_never_ends_its_call_or_takes_no_reply_is_ended() ->
         half.writer.write(message("get_table", b"\0")[:-1])
         deaf.writer.write(message("get_big", b"\0"))
         await ended_for(here, "slow", 2)
-        assert await get(idle) == result("c"), "who waits between two calls may wait"
+        assert await get(idle) == result("c"), "a client may wait between two calls"
 
 
 def serves_tls(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
@@ -193,7 +193,7 @@ async def test_tls(tmp_path: Path) -> None:
         assert await get(client) == result("c")
 
 
-async def test_who_never_ends_the_handshake_of_tls_is_left(
+async def test_a_client_that_never_ends_the_handshake_of_tls_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "TLS_HANDSHAKE_S_MAX", 0.2)

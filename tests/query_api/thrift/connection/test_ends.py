@@ -67,7 +67,7 @@ async def test_many_calls_in_a_row_leave_a_turn_in_which_the_client_may_go() -> 
     assert len(calls.begun) == CALLS_IN_A_ROW
 
 
-def test_who_takes_no_last_reply_is_left() -> None:
+def test_a_client_that_takes_no_last_reply_is_left() -> None:
     connection, _, transport, _ = connected()
     connection.data_received(CALL)
     connection.end("limit", "too much", reply=b"why")
@@ -98,7 +98,7 @@ async def test_a_client_may_be_gone_before_it_is_ended_for_its_bytes() -> None:
 
 
 @pytest.mark.parametrize("is_whole", [False, True])
-async def test_who_has_got_some_of_a_reply_gets_no_error_behind_it(is_whole: bool) -> None:
+async def test_a_client_with_some_of_a_reply_gets_no_error_behind_it(is_whole: bool) -> None:
     connection, calls, transport, _ = connected(bytes_max=1_000)
     calls.at_once = False
     connection.data_received(CALL)
@@ -111,7 +111,7 @@ async def test_who_has_got_some_of_a_reply_gets_no_error_behind_it(is_whole: boo
     assert connection.ended == "limit"
 
 
-async def test_who_awaits_a_reply_is_told_why_there_is_none() -> None:
+async def test_a_client_that_awaits_a_reply_is_told_why_there_is_none() -> None:
     connection, calls, transport, _ = connected(bytes_max=1_000)
     connection.data_received(CALL)
     connection.write(b"reply")
@@ -156,7 +156,7 @@ class Exchange:
             raise
 
 
-async def test_who_speaks_before_its_login_is_answered_is_ended() -> None:
+async def test_a_client_that_speaks_before_its_login_is_answered_is_ended() -> None:
     exchange = Exchange()
     connection, _, transport, _ = connected(ThriftSettings(mechanisms={"PLAIN": exchange}))
     connection.data_received(frame(Status.START, b"PLAIN") + frame(Status.COMPLETE, b"x"))

@@ -1,4 +1,4 @@
-"""Who issues tokens, and serves the keys that check them."""
+"""An issuer of tokens, which serves the keys that check them."""
 
 import json
 import ssl

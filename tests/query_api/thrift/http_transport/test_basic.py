@@ -85,7 +85,7 @@ async def ask(
     return await here.ask(call(method, headers=headers), ssl=place.authority.trusted)
 
 
-async def test_who_shows_the_right_password_is_served(place: Place) -> None:
+async def test_a_client_with_the_right_password_is_served(place: Place) -> None:
     async with serving_http(settings=place.settings(), **METHODS) as here:
         for user, password in PASSWORDS.items():
             client = await here.connect(ssl=place.authority.trusted)

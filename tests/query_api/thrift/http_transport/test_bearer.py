@@ -82,7 +82,7 @@ def _no_token_is_logged(log: WorkerLog, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("algorithm", ["ES256", "RS256", "RS512", "PS256", "EdDSA"])
-async def test_who_shows_a_token_is_served(place: Place, algorithm: str) -> None:
+async def test_a_client_with_a_token_is_served(place: Place, algorithm: str) -> None:
     place.issuer.add("second", algorithm)
     place.write()
     async with serving_http(settings=place.settings(), **METHODS) as here:

@@ -162,7 +162,7 @@ async def test_a_user_on_a_connection_sees_its_own_writes() -> None:
         assert least == [Position(0, 5), None]
 
 
-async def test_who_waits_to_continue_is_let() -> None:
+async def test_a_client_that_waits_to_continue_is_let() -> None:
     async with serving_http(**METHODS) as here:
         client = await here.connect()
         request = call("get_table", headers={"expect": "100-continue"})

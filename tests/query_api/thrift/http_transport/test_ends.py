@@ -62,7 +62,7 @@ async def test_a_large_answer_waits_for_a_client_that_takes_its_time() -> None:
         assert (await client.ask(call("get_table"))).status == 200
 
 
-async def test_who_takes_no_last_response_is_left() -> None:
+async def test_a_client_that_takes_no_last_response_is_left() -> None:
     async with serving_http(get_large=lambda _: answer("x" * 36_000_000)) as here:
         client = await here.connect()
         client.writer.write(call("get_large", headers={"connection": "close"}))
@@ -76,7 +76,7 @@ async def test_who_takes_no_last_response_is_left() -> None:
         assert len(here.running.methods.calls) == 1
 
 
-async def test_who_takes_nothing_is_left_when_the_server_ends(
+async def test_a_client_that_takes_nothing_is_left_when_the_server_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(server, "FINISH_S_MAX", 0.1)

@@ -82,7 +82,7 @@ async def refused(realm: Realm, settings: ThriftSettings, headers: dict[str, str
 
 
 @pytest.mark.parametrize("mechanism", [SPNEGO, None])
-async def test_who_shows_a_ticket_is_served_and_the_server_proves_itself_too(
+async def test_a_client_with_a_ticket_is_served_and_the_server_proves_itself_too(
     realm: Realm, mechanism: str | None
 ) -> None:
     async with serving_http(settings=realm.settings(), **METHODS) as here:

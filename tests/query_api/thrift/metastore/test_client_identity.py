@@ -56,7 +56,7 @@ def test_what_they_are_remembered_by_is_short() -> None:
     assert len(remembered) == 32
 
 
-def test_who_has_proved_a_name_is_known_by_it() -> None:
+def test_a_client_that_has_proved_a_name_is_known_by_it() -> None:
     identity = says("eve")
     identity.prove(Identity("ann", "GSSAPI", "ann@EXAMPLE.COM"))
     assert key(identity) == "ann@EXAMPLE.COM"

@@ -68,7 +68,7 @@ async def test_a_metastore_that_says_more_than_it_is_asked_is_left(method: str) 
     link = await Upstreams(UpstreamSettings((metastore.address,))).open()
     assert (await ask(link, method, b"\0")).body == result(f"m:{method}")
     await until(lambda: not link.usable)
-    # Who takes replies from it may yet pause it.
+    # A client that takes replies from it may yet pause it.
     link.pause()
     link.resume()
     await metastore.stop()

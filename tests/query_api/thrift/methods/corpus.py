@@ -75,7 +75,7 @@ class Table(NamedTuple):
 
 
 def shown(client: HmsClient, db: str, name: str) -> Any:
-    """A table as a client sees it who knows of all kinds."""
+    """A table as a client that knows of all kinds sees it."""
     able = client.t.ClientCapabilities(values=[INSERT_ONLY])
     asked = client.t.GetTableRequest(dbName=db, tblName=name, capabilities=able)
     return client.rpc.get_table_req(asked).table

@@ -26,7 +26,7 @@ def connection(small_world: World) -> Iterator[sa.Connection]:
 
 
 @pytest.mark.parametrize("table", ["PART_PRIVS", "PART_COL_PRIVS", "DC_PRIVS"])
-def test_all_privileges_of_who_has_some_on_other_objects_are_left_to_metastores(
+def test_all_privileges_of_users_with_some_on_other_objects_are_left_to_metastores(
     connection: sa.Connection, table: str
 ) -> None:
     def listed(holder: Principal | None, *kinds: GrantKind) -> object:

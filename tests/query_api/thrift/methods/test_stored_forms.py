@@ -99,7 +99,7 @@ def test_columns_that_only_a_serde_knows_are_left_to_metastores(method: str) -> 
     assert reason(now(cached(stored(sd=by_serde)), question)) is RelayReason.FORM
 
 
-def test_who_may_only_read_external_tables_is_told_what_a_write_takes() -> None:
+def test_a_client_that_may_only_read_external_tables_is_told_what_a_write_takes() -> None:
     def shown(*capabilities: str) -> dict[str, Any]:
         outcome = now(cached(stored()), get_table(processorCapabilities=[*capabilities]))
         assert isinstance(outcome, CallAnswer)

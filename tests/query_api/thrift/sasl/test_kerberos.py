@@ -80,7 +80,7 @@ def is_refused(here: Running) -> bool:
 
 
 @pytest.mark.parametrize("protection", [AUTHENTICATION, INTEGRITY, PRIVACY])
-async def test_who_shows_a_ticket_is_served_under_the_protection_of_its_choice(
+async def test_a_client_with_a_ticket_is_served_under_the_protection_of_its_choice(
     realm: Realm, protection: int
 ) -> None:
     async with serving(

@@ -90,7 +90,7 @@ async def get(client: Client) -> bytes | None:
     return None if reply is None else reply.body
 
 
-async def test_who_shows_the_right_password_is_served(place: Place) -> None:
+async def test_a_client_with_the_right_password_is_served(place: Place) -> None:
     async with serving(settings=place.settings(), get_table=lambda _: answer("c")) as here:
         for user, password in PASSWORDS.items():
             client = await place.connect(here)

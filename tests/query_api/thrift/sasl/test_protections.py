@@ -46,7 +46,7 @@ async def chosen(monkeypatch: pytest.MonkeyPatch, choice: bytes) -> Challenge | 
     monkeypatch.setattr(gssapi, "SecurityContext", Context)
     mechanism = kerberos.Kerberos("hive/host@EXAMPLE.COM", Path("keytab"), message_bytes_max=1_000)
     exchange = mechanism.begin()
-    # Who doesn't want the server to prove itself gets the offer at once.
+    # A client that doesn't want the server to prove itself gets the offer at once.
     offer = await exchange.answer(b"ticket")
     assert isinstance(offer, Challenge)
     assert offer.data[0] == 7
@@ -70,7 +70,7 @@ async def test_what_cant_be_is_refused(
 
 
 @pytest.mark.parametrize("name", [b"", b"ann", b"ann@EXAMPLE.COM"])
-async def test_who_chooses_no_protection_is_let_in(
+async def test_a_client_that_chooses_no_protection_is_let_in(
     monkeypatch: pytest.MonkeyPatch, name: bytes
 ) -> None:
     accepted = await chosen(monkeypatch, b"\1" + NO_SIZE + name)

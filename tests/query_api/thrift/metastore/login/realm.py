@@ -24,7 +24,7 @@ from tests.support.processes import open_folder
 
 OWN: Final = f"metatide@{REALM}"
 OWNER: Final = getpass.getuser()
-"""Who owns what the metastores write, for they run as this user."""
+"""The owner of what the metastores write, for they run as this user."""
 USERS: Final = ("ann", "eve", "hs2", OWNER)
 CORE: Final = {
     "hadoop.proxyuser.metatide.hosts": "*",

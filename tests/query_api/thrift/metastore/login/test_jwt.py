@@ -39,7 +39,7 @@ from tests.support.worker_log import WorkerLog
 
 pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(600)]
 OWNER: Final = getpass.getuser()
-"""Who owns what the metastore writes, for it runs as this user."""
+"""The owner of what the metastore writes, for it runs as this user."""
 VAULT: Final = "vault"
 OF_VAULT: Final = text(1, VAULT) + b"\0"
 OF_DEFAULT: Final = text(1, "default") + b"\0"
