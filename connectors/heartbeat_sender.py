@@ -1,4 +1,4 @@
-"""Tells once a second, in a topic of its own, how a connector is."""
+"""Publishes a connector's state once a second to a topic of its own."""
 
 import threading
 from collections.abc import Callable

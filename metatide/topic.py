@@ -28,8 +28,8 @@ def find_topic(config: Config) -> Topic:
 
 
 def await_ticket(config: Config) -> None:
-    """Waits as long as brokers want a ticket and no key distribution centre answers: what runs
-    without a person shall not end because of that.
+    """Waits as long as brokers want a ticket and no key distribution centre answers: an
+    unattended process must not exit because of that.
     """
     events, waiting = events_topic(config), Waiting(log, "a ticket of Kerberos")
     while True:

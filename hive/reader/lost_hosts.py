@@ -1,8 +1,8 @@
 """Options of sockets by which a connection to a host that has vanished ends within seconds.
 
-Nothing is lost on the way of a statement that waits for its rows, so that without probes the system
-would take two hours to look whether the server is still there, and a quarter of an hour to give up
-what it has sent. A long statement is none of this: its server's system answers probes.
+A client that waits for rows sends nothing, so by its defaults the kernel would notice a vanished
+server only after two hours, and give up unacknowledged data only after a quarter of an hour. A long
+statement isn't affected: the server's kernel answers the probes.
 """
 
 import socket

@@ -64,7 +64,7 @@ def detect(connection: Connection) -> Version | None:
     if release is None:
         raise InputError(
             "the table VERSION of the metastore's database is empty: "
-            "the schema was made half; make it again with Hive's schematool"
+            "the schema is incomplete; make it again with Hive's schematool"
         )
     return parse_release(release)
 

@@ -84,7 +84,8 @@ SECTIONS: Final = (
             "metatide_fold_seconds": "Above 5 ms for long: a slow disk, or transactions and "
             "tables of unusual size.",
             "metatide_batch_records": "Large batches say that much comes at once; nothing to do.",
-            "metatide_recovery_seconds": "Long: make images (`images.url`), or make them oftener.",
+            "metatide_recovery_seconds": "Long: make images (`images.url`), or make them more "
+            "often.",
             "metatide_shard_faults": "Rising: `metatide status` and the worker's log say why.",
             "metatide_rebalances": "Rising without restarts: workers miss their session; raise "
             "`worker.session_timeout_s`, or give them CPU.",

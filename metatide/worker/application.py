@@ -72,7 +72,7 @@ async def worker_application(
     epochs = EpochWatch(lambda: worker.topic, lambda: _live_epochs(worker))
     background.start(epochs.run())
     shards = WorkerShards(worker, scheme, epochs)
-    # A single call may be as large as it may be.
+    # The budget must hold at least one call of the maximum size.
     in_flight = Budget(max(BYTES_MAX, config.thrift.message_mib_max * MIB))
     backend = Backend(shards, primary, in_flight, worker.tracing)
     parts.push_async_callback(backend.close)

@@ -50,7 +50,7 @@ STUCK_S_MAX: Final = 30
 """A response is given up if the client takes none of it for this long."""
 SWEEP_S: Final = 1
 _TICKS_A_SECOND: Final = 10
-_ENDS: Final = "the server ends; ask again, or another worker"
+_ENDS: Final = "the server is shutting down: retry, or ask another worker"
 _LONG_HEAD: Final = f"a request's head has more than {HEAD_BYTES_MAX} bytes"
 _MANY_REQUESTS: Final = f"more than {PIPELINED_MAX} requests wait for their responses"
 _NO_LINGERING: Final = pack("ii", 1, 0)

@@ -39,7 +39,7 @@ CHECK_EVERY_S: Final = 2.0
 TLS_HANDSHAKE_S_MAX: Final = 10.0
 """A client counts as connected only once its handshake is complete."""
 _LOOK_S: Final = 0.02
-_ENDS: Final = "the server ends"
+_ENDS: Final = "the server is shutting down"
 
 
 async def _nobody(_: int) -> Address | None:

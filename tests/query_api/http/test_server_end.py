@@ -70,7 +70,7 @@ def test_one_that_takes_too_long_is_refused_so_that_another_worker_is_asked(
     [(status, headers, body)] = answer_at_the_end(SlowApp(20), "/whole")
     assert status == "HTTP/1.1 503 Service Unavailable"
     assert headers["content-type"] == "application/problem+json"
-    assert json.loads(body)["detail"].startswith("the server ends")
+    assert json.loads(body)["detail"].startswith("the server is shutting down")
 
 
 def test_what_waits_behind_it_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,7 +175,7 @@ async def test_a_login_that_ends_after_its_connection_is_told_to_nobody(is_refus
     connection.data_received(frame(Status.START, b"PLAIN") + frame(Status.COMPLETE, b"x"))
     await asyncio.sleep(0)
     assert connection._state is NEGOTIATING
-    connection.finish("closing", "the server ends")
+    connection.finish("closing", "the server is shutting down")
     if is_refused:
         exchange.outcome.set_exception(RefusedLoginError("no"))
     else:

@@ -223,5 +223,5 @@ async def test_a_login_ends_with_its_client() -> None:
         client.writer.write(call("get_table", headers=basic("ann", "pass")))
         await until(lambda: checks.begun)
         # Nobody reads meanwhile, so nobody hears that the client has gone.
-        connection_of(here).end("closing", "the server ends")
+        connection_of(here).end("closing", "the server is shutting down")
         await until(lambda: checks.is_cancelled)
