@@ -91,7 +91,10 @@ def describe(topic: Topic) -> Description:
         [descriptions] = admin.describe_topics(names, request_timeout=REQUEST_TIMEOUT_S).values()
         topic_id = str(descriptions.result().topic_id)
     except KafkaException as error:
-        raise MachineError(f"{topic.servers}: {reason(error)}") from error
+        raise MachineError(
+            f"the topic {topic.name} can't be described at {topic.servers}: {reason(error)}; check "
+            "that the brokers run and kafka.* lets this client describe topics"
+        ) from error
     bounds = topic_bounds(topic)
     partitions = tuple(Partition(shard, *bounds[shard]) for shard in range(topic.shards))
     return Description(topic.name, topic_id, settings, partitions)
@@ -136,7 +139,9 @@ def _partitions(admin: AdminClient, topic: Topic) -> Mapping[int, Any]:
     try:
         metadata = admin.list_topics(topic.name, timeout=REQUEST_TIMEOUT_S).topics[topic.name]
     except KafkaException as error:
-        raise MachineError(f"no Kafka answers at {topic.servers}: {reason(error)}") from error
+        raise MachineError(
+            f"no Kafka answers at {topic.servers}: {reason(error)}; check --kafka and the brokers"
+        ) from error
     if metadata.error is not None:
         raise InputError(
             f"there is no topic {topic.name} at {topic.servers}: {metadata.error.str()}; "

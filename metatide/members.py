@@ -50,7 +50,8 @@ def _client_ids(topic: Topic, group: str) -> list[str]:
         except KafkaException as error:
             if error.args[0].code() not in _MOVING or time.monotonic() > deadline:
                 raise MachineError(
-                    f"Kafka at {topic.servers} doesn't answer: {reason(error)}"
+                    f"Kafka at {topic.servers} doesn't answer: {reason(error)}; check --kafka and "
+                    "the brokers"
                 ) from error
         time.sleep(_LOOK_S)
 

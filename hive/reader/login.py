@@ -99,15 +99,15 @@ def _run(command: str) -> str:
         )
     except subprocess.TimeoutExpired:
         raise PasswordError(
-            f"the password's command didn't end within {COMMAND_TIMEOUT_S:g} s"
+            f"database.password_command didn't end within {COMMAND_TIMEOUT_S:g} s"
         ) from None
     except (OSError, ValueError, IndexError) as error:
-        raise PasswordError(f"the password's command can't run: {error}") from None
+        raise PasswordError(f"database.password_command can't run: {error}") from None
     if done.returncode:
         # Only stderr: stdout may hold a part of the password.
         said = done.stderr.strip().splitlines()[-1:] or ["nothing on stderr"]
-        raise PasswordError(f"the password's command ended with {done.returncode}: {said[0]}")
+        raise PasswordError(f"database.password_command ended with {done.returncode}: {said[0]}")
     password = done.stdout.removesuffix("\n")
     if not password:
-        raise PasswordError("the password's command printed nothing")
+        raise PasswordError("database.password_command printed nothing")
     return password

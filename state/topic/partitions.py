@@ -49,7 +49,7 @@ class PartitionsReader:
     """A consumer outside of any group, for one thread. Gaps in the offsets are passed over."""
 
     def __init__(self, topic: Topic, fetch_wait_ms: int = _FETCH_WAIT_MS) -> None:
-        self._name = topic.name
+        self._name, self._servers = topic.name, topic.servers
         self._consumer = assigned_consumer(topic, fetch_wait_ms)
 
     def read(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> Iterator[Any]:
@@ -67,7 +67,8 @@ class PartitionsReader:
                 size.adapt(len(messages), sum(map(_bytes_in, messages)))
             elif silence.too_long:
                 raise TopicError(
-                    f"{self._name} can't be read: nothing came for {silence.max_s:g} s"
+                    f"{self._name} can't be read: nothing came for {silence.max_s:g} s from "
+                    f"{self._servers}; check the brokers"
                 )
             for message in messages:
                 shard, offset = message.partition(), message.offset()

@@ -87,7 +87,7 @@ def test_passwords_change_while_an_engine_lives(
         answers(engine)
     assert "expired" not in str(raised.value)
     path.unlink()
-    with pytest.raises(OperationalError, match="the password's command ended with 1: cat: "):
+    with pytest.raises(OperationalError, match=r"database\.password_command ended with 1: cat: "):
         answers(engine)
     path.write_text("test\n")
     assert answers(engine)

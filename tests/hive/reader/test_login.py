@@ -60,6 +60,6 @@ def test_a_command_that_prints_no_password_says_why(
     command: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logins, "COMMAND_TIMEOUT_S", 0.2)
-    with pytest.raises(PasswordError, match=f"the password's command {reason}") as raised:
+    with pytest.raises(PasswordError, match=rf"database\.password_command {reason}") as raised:
         Login({"password_command": command}).password()
     assert "secret" not in str(raised.value)
