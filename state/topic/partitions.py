@@ -14,7 +14,7 @@ from state.topic.silence import Silence
 # At the end of a partition the batch isn't full, so all of this time is waited out.
 _WAIT_S: Final = 0.02
 _FETCH_WAIT_MS: Final = 100
-_FETCH_BYTES_MAX: Final = 4 << 20
+_FETCH_BYTES_MAX: Final = 1 << 20
 """How much brokers send at a time, but for a larger record. A response is inflated at once, however
 much the queue has room for, and loads are fifteen times as large as what is sent of them."""
 WATCH_WAIT_MS: Final = 1_000

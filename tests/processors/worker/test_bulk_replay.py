@@ -92,6 +92,31 @@ async def test_a_stretch_ends_after_a_while(
     delete_topic(kafka_broker, topic.name)
 
 
+async def test_freed_memory_is_given_back_between_stretches(
+    kafka_broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While other shards catch up, too, for which it would grow."""
+    given_back: list[None] = []
+    monkeypatch.setattr("processors.replay.bulk_replay.STRETCH_S", 0.0)
+    monkeypatch.setattr(
+        "processors.replay.bulk_replay.give_back_freed_memory", lambda: given_back.append(None)
+    )
+    topic = new_topic(kafka_broker, 1)
+    write(topic, {0: [Change(0, event, event + 1) for event in range(2_500)]})
+    bulk, identity, other = Bulk(topic), shard_identity(topic, 0), Event()
+    other_shard = asyncio.create_task(bulk.run(other.wait, Event()))
+    stretches = 1
+    with Store(tmp_path / "0", identity, families=SHARD_FAMILIES, budget=BUDGET) as store:
+        while not await bulk.catch_up(store, Skips(), Event(), lambda: None):
+            assert len(given_back) == stretches
+            stretches += 1
+    assert len(given_back) == stretches - 1 > 0, "the last is followed by the end of all"
+    other.set()
+    await other_shard
+    bulk.close()
+    delete_topic(kafka_broker, topic.name)
+
+
 async def test_images_that_are_fetched_leave_threads_to_the_others() -> None:
     bulk, may_end, begun = Bulk(Topic("127.0.0.1:1", "topic", 1, {}, "id")), Event(), list[int]()
 
