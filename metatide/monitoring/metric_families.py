@@ -71,7 +71,7 @@ def _of_connector() -> Iterable[Collector]:
 
 def _of_worker() -> Iterator[Collector]:
     http = HttpMetrics()
-    http.answered(Source.CACHE, Reason.FRESH, "table", 0.0)
+    http.answered(Source.CACHE, Reason.FRESH, "getTable", 0.0)
     http.refused(503)
     http.watch(RecentReads(_never, LogHistory(), tuple))
     yield http.registry

@@ -107,7 +107,7 @@ _MANIFEST: Final = Manifest(
 
 WORKER: Final[tuple[Operation[Reporter, Any, Any], ...]] = (
     Operation(
-        "status",
+        "getStatus",
         "get",
         "/v1/status",
         "The state of this worker and of each of its shards, and the health of the cache: what it "
@@ -118,7 +118,7 @@ WORKER: Final[tuple[Operation[Reporter, Any, Any], ...]] = (
         Access.EVERYBODY,
     ),
     Operation(
-        "statusShard",
+        "getShardContent",
         "get",
         "/v1/status/shards/{shard}",
         "What is in a shard of this worker; takes its time, since every entry is read",
@@ -130,7 +130,7 @@ WORKER: Final[tuple[Operation[Reporter, Any, Any], ...]] = (
         fails=("404",),
     ),
     Operation(
-        "images",
+        "makeImages",
         "post",
         IMAGES_PATH,
         "Make images now, of one shard or of all that are here; answered when they are made",
@@ -146,7 +146,7 @@ WORKER: Final[tuple[Operation[Reporter, Any, Any], ...]] = (
 
 THRIFT: Final[tuple[Operation[WorkerThriftServer, Any, Any], ...]] = (
     Operation(
-        "thrift",
+        "getThriftPort",
         "get",
         PORT_PATH,
         "The address of this worker's Thrift server",
@@ -156,7 +156,7 @@ THRIFT: Final[tuple[Operation[WorkerThriftServer, Any, Any], ...]] = (
         Access.EVERYBODY,
     ),
     Operation(
-        "thriftDifferences",
+        "listThriftDifferences",
         "get",
         f"{PORT_PATH}/differences",
         "Where cache and metastore would have answered calls differently, as shadow mode saw it: "

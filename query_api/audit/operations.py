@@ -71,7 +71,7 @@ _SCOPE: Final = Scope(ScopeKind.TABLE, parse_table_name("sales.orders"))
 
 AUDITS: Final[tuple[Operation[Auditor, Any, Any], ...]] = (
     Operation(
-        "adminAuditDraw",
+        "drawAuditSample",
         "get",
         PATH,
         "Draw a sample of what this worker can compare with the database",
@@ -85,7 +85,7 @@ AUDITS: Final[tuple[Operation[Auditor, Any, Any], ...]] = (
         ),
     ),
     Operation(
-        "adminAudit",
+        "auditScopes",
         "post",
         PATH,
         "Compare the cache with the database, field by field",

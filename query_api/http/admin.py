@@ -244,13 +244,14 @@ def _patterns(texts: list[str]) -> tuple[str, ...]:
 
 
 def _order(
+    id_: str,
     name: str,
     summary: str,
     handler: Callable[[Administration, OperationRequest[B]], Awaitable[Sent]],
     body: B,
 ) -> Operation[Administration, B, Sent]:
     return Operation(
-        f"admin{name.capitalize()}",
+        id_,
         "post",
         f"{PATH}/{name}",
         summary,
@@ -268,7 +269,7 @@ _TABLES: Final = Tables(["sales.orders"])
 
 ORDERS: Final[tuple[Operation[Administration, Any, Any], ...]] = (
     Operation(
-        "admin",
+        "listShardOrders",
         "get",
         PATH,
         "The orders that the shards of this worker have applied",
@@ -277,24 +278,47 @@ ORDERS: Final[tuple[Operation[Administration, Any, Any], ...]] = (
         [ShardOrders(0, False, (), ("tmp.*",), 40, 41, 0)],
         Access.ADMINISTRATORS,
     ),
-    _order("warm", "Load tables, if they aren't in the cache", Administration.warm, _TABLES),
-    _order("refresh", "Drop tables and load them again", Administration.refresh, _TABLES),
-    _order("drop", "Drop tables until somebody reads them", Administration.drop, _TABLES),
-    _order("pause", "Stop answering from the cache", Administration.pause, Serving()),
-    _order("resume", "Answer from the cache again", Administration.resume, Serving()),
     _order(
+        "warmTables",
+        "warm",
+        "Load tables, if they aren't in the cache",
+        Administration.warm,
+        _TABLES,
+    ),
+    _order(
+        "refreshTables",
+        "refresh",
+        "Drop tables and load them again",
+        Administration.refresh,
+        _TABLES,
+    ),
+    _order(
+        "dropCachedTables",
+        "drop",
+        "Drop tables until somebody reads them",
+        Administration.drop,
+        _TABLES,
+    ),
+    _order("pauseCache", "pause", "Stop answering from the cache", Administration.pause, Serving()),
+    _order(
+        "resumeCache", "resume", "Answer from the cache again", Administration.resume, Serving()
+    ),
+    _order(
+        "setTableLists",
         "lists",
         "Replace the lists of cached tables",
         Administration.lists,
         Lists(["sales.*"], ["sales.tmp*"]),
     ),
     _order(
+        "resetCache",
         "reset",
         "Drop everything until it is read, under a new epoch",
         Administration.reset,
         Epoch(),
     ),
     _order(
+        "skipRecords",
         "skip",
         "Pass over a record that can't be read; its shard drops everything and is paused",
         Administration.skip,

@@ -70,6 +70,8 @@ class Lines:
 class Endpoint:
     """The path of one read."""
 
+    id: str
+    """The operation's id in the OpenAPI document, and what metrics call the read."""
     path: str
     summary: str
     read: Callable[[RequestParameters], Read[Any]]
@@ -172,6 +174,7 @@ _TABLE: Final = "/v1/databases/{db}/tables/{table}"
 
 ENDPOINTS: Final = (
     Endpoint(
+        id="getTable",
         path=_TABLE,
         summary="A table",
         read=lambda parameters: GetTable(parameters.table),
@@ -181,6 +184,7 @@ ENDPOINTS: Final = (
         has_body=True,
     ),
     Endpoint(
+        id="listPartitions",
         path=f"{_TABLE}/partitions",
         summary="Partitions, in the order of their names; as lines of JSON without a limit",
         read=lambda parameters: ListPartitions(
@@ -193,6 +197,7 @@ ENDPOINTS: Final = (
         has_body=True,
     ),
     Endpoint(
+        id="getPartition",
         path=f"{_TABLE}/partitions/{{name:path}}",
         summary="A partition by its name, which may have the table's keys in any order",
         read=_partition,
@@ -202,6 +207,7 @@ ENDPOINTS: Final = (
         has_body=True,
     ),
     Endpoint(
+        id="listPartitionNames",
         path=f"{_TABLE}/partition-names",
         summary="The names of partitions, in order; as lines of JSON without a limit",
         read=lambda parameters: ListPartitionNames(
@@ -214,6 +220,7 @@ ENDPOINTS: Final = (
         has_body=True,
     ),
     Endpoint(
+        id="countPartitions",
         path=f"{_TABLE}/partition-count",
         summary="The number of partitions",
         read=lambda parameters: CountPartitions(parameters.table, _wanted(parameters)),
@@ -223,6 +230,7 @@ ENDPOINTS: Final = (
         has_body=True,
     ),
     Endpoint(
+        id="getTableStatistics",
         path=f"{_TABLE}/statistics",
         summary="The statistics of a table's columns",
         read=lambda parameters: GetTableStatistics(
@@ -234,6 +242,7 @@ ENDPOINTS: Final = (
         has_body=True,
     ),
     Endpoint(
+        id="getPartitionStatistics",
         path=f"{_TABLE}/partition-statistics",
         summary="The statistics of columns of partitions, by the names of these",
         read=_partition_statistics,
@@ -244,6 +253,7 @@ ENDPOINTS: Final = (
         required=("name",),
     ),
     Endpoint(
+        id="getAggregateStatistics",
         path=f"{_TABLE}/aggregate-statistics",
         summary="The statistics of columns over several partitions as one",
         read=_aggregate,
@@ -254,6 +264,7 @@ ENDPOINTS: Final = (
         required=("column", "name"),
     ),
     Endpoint(
+        id="getTableConstraints",
         path=f"{_TABLE}/constraints",
         summary="The constraints of a table; foreign keys belong to the child",
         read=lambda parameters: GetConstraints(parameters.table),
@@ -263,6 +274,7 @@ ENDPOINTS: Final = (
         has_body=True,
     ),
     Endpoint(
+        id="listTables",
         path="/v1/databases/{db}/tables",
         summary="The tables of a database as lists show them",
         read=_tables,
@@ -271,6 +283,7 @@ ENDPOINTS: Final = (
         answer="tables:TableMeta",
     ),
     Endpoint(
+        id="getTables",
         path="/v1/tables",
         summary="Those of several tables that exist",
         read=lambda parameters: GetTables(parameters.tables("name")),
@@ -282,6 +295,7 @@ ENDPOINTS: Final = (
         named=TABLE,
     ),
     Endpoint(
+        id="listTableMetadata",
         path="/v1/table-metadata",
         summary="The tables of several databases as lists show them",
         read=_tables_of_all,
@@ -292,6 +306,7 @@ ENDPOINTS: Final = (
         named=DATABASE,
     ),
     Endpoint(
+        id="listDatabases",
         path="/v1/databases",
         summary="The databases of a catalog",
         read=lambda parameters: ListDatabases(
@@ -302,6 +317,7 @@ ENDPOINTS: Final = (
         answer="databases:Database",
     ),
     Endpoint(
+        id="getDatabase",
         path="/v1/databases/{db}",
         summary="A database",
         read=lambda parameters: GetDatabase(parameters.db),
@@ -310,6 +326,7 @@ ENDPOINTS: Final = (
         answer="Database",
     ),
     Endpoint(
+        id="listFunctions",
         path="/v1/databases/{db}/functions",
         summary="The functions of a database",
         read=lambda parameters: ListFunctions(
@@ -320,6 +337,7 @@ ENDPOINTS: Final = (
         answer="functions:Function",
     ),
     Endpoint(
+        id="getFunction",
         path="/v1/databases/{db}/functions/{function}",
         summary="A function",
         read=lambda parameters: GetFunction(parameters.db, parameters.in_path("function").lower()),
@@ -328,6 +346,7 @@ ENDPOINTS: Final = (
         answer="Function",
     ),
     Endpoint(
+        id="listCatalogs",
         path="/v1/catalogs",
         summary="All catalogs",
         read=lambda _: ListCatalogs(),
@@ -335,6 +354,7 @@ ENDPOINTS: Final = (
         answer="CatalogNames",
     ),
     Endpoint(
+        id="getCurrentEvent",
         path="/v1/current-event",
         summary="The id of the last event of the metastore",
         read=lambda _: CurrentEvent(),
@@ -342,6 +362,7 @@ ENDPOINTS: Final = (
         answer="CurrentEvent",
     ),
     Endpoint(
+        id="getWriteIds",
         path="/v1/write-ids",
         summary="The write-id lists and ids of tables, as of one moment, for a reader to pass on",
         read=lambda parameters: GetWriteIds(

@@ -104,7 +104,7 @@ class _Answers(Collector):
     def collect(self) -> Iterator[Metric]:
         answers = CounterMetricFamily(
             "metatide_answers",
-            "Answers by source, reason and read",
+            "Answers by source, reason and read (an operation id of docs/openapi.json)",
             labels=("source", "reason", "read"),
         )
         for key, figures in self._figures.items():

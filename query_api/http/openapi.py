@@ -54,7 +54,7 @@ async def _send(document: Callable[[], str], _: OperationRequest[None]) -> Any:
 
 
 DOCUMENT: Final[Operation[Callable[[], str], None, Any]] = Operation(
-    "document",
+    "getOpenApiDocument",
     "get",
     "/v1/openapi.json",
     "This document",
@@ -132,9 +132,9 @@ def _path(endpoint: Endpoint, examples: dict[str, Any]) -> dict[str, Any]:
 def _operation(
     endpoint: Endpoint, suffix: str, parameters: tuple[str, ...], examples: dict[str, Any]
 ) -> dict[str, Any]:
-    id_ = _operation_id(endpoint) + suffix
+    id_ = endpoint.id + suffix
     # By write ids in a body, the answer is the one without them.
-    example = examples[_operation_id(endpoint) if suffix == _BY_WRITE_IDS else id_]
+    example = examples[endpoint.id if suffix == _BY_WRITE_IDS else id_]
     content: dict[str, Any] = {
         "application/json": {"schema": _answer(endpoint), "example": example}
     }
@@ -170,11 +170,6 @@ def _operation(
 def _failures(endpoint: Endpoint) -> list[str]:
     reads_tables = "/table" in endpoint.path
     return sorted((*_FAILURES, "422") if reads_tables else _FAILURES)
-
-
-def _operation_id(endpoint: Endpoint) -> str:
-    words: list[str] = re.findall(r"[a-z]+", re.sub(r"\{\w+(:path)?\}", "one", endpoint.path[4:]))
-    return words[0] + "".join(word.capitalize() for word in words[1:])
 
 
 def _answer(endpoint: Endpoint) -> dict[str, Any]:

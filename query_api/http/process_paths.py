@@ -35,12 +35,12 @@ _METRICS: Final = ("text/plain", "application/openmetrics-text")
 
 PROCESS_PATHS: Final = {
     "/healthz": _path(
-        "healthz",
+        "getHealth",
         "Whether the process lives",
         {"200": _response("It does", TEXT, "text/plain")},
     ),
     "/readyz": _path(
-        "readyz",
+        "getReadiness",
         "Whether it answers as it should",
         {
             "200": _response("It does", _READINESS, "application/json"),
@@ -48,7 +48,7 @@ PROCESS_PATHS: Final = {
         },
     ),
     "/metrics": _path(
-        "metrics",
+        "getMetrics",
         "The metrics, as Prometheus reads them",
         {"200": _response("All of them", TEXT, *_METRICS)},
     ),

@@ -136,7 +136,7 @@ class Service:
         in_headers = _in_headers(scope)
         conditions = parameters.requirement(in_headers)
         requirement = parse_requirement(conditions, read, self.settings.defaults)
-        if await self._forward(read, requirement, scope, body, send):
+        if await self._forward(endpoint.id, read, requirement, scope, body, send):
             return
         answer: ReadAnswer[Any] | None = None
         if header(scope, FORWARDED) is None:
@@ -145,9 +145,7 @@ class Service:
             asked_for = Rendered(read, endpoint.encode) if lines is None else read
             latest = scope.get("state", {}).get("latest_read")
             answer = await self._resolver.answer(asked_for, requirement, latest)
-        self.metrics.answered(
-            answer.source, answer.reason, type(read).__name__, perf_counter() - start
-        )
+        self.metrics.answered(answer.source, answer.reason, endpoint.id, perf_counter() - start)
         headers = grounds(answer)
         if isinstance(answer.value, NoSuchObjectError):
             await send_problem(send, 404, str(answer.value), headers)
@@ -159,7 +157,7 @@ class Service:
                 return
             moment, reason = answer.moment, answer.reason
             max_age_ms = requirement.max_age_ms if requirement.latest else None
-            self._store(scope, read, moment, max_age_ms, reason, answer.value, headers)
+            self._store(scope, endpoint.id, moment, max_age_ms, reason, answer.value, headers)
             if is_for_partner(scope, answer.value):
                 await send_to_partner(
                     send, moment, self._history.former_names, answer.value, headers
@@ -170,7 +168,7 @@ class Service:
     def _store(
         self,
         scope: Scope,
-        read: Read[Any],
+        id_: str,
         moment: AnyMoment,
         max_age_ms: int | None,
         reason: Reason,
@@ -181,13 +179,19 @@ class Service:
         key = scope["path"], scope["query_string"], header(scope, CONSISTENCY) or b""
         if not self.response_cache.admits(key):
             return
-        count = self.metrics.counter_of_cached(reason, type(read).__name__)
+        count = self.metrics.counter_of_cached(reason, id_)
         latest_of = () if max_age_ms is None else moment.targets
         cached = CachedResponse.of(key, moment, latest_of, max_age_ms or 0, body, headers, count)
         self.response_cache.put(key, cached)
 
     async def _forward(
-        self, read: Read[Any], requirement: Requirement, scope: Scope, body: bytes, send: Send
+        self,
+        id_: str,
+        read: Read[Any],
+        requirement: Requirement,
+        scope: Scope,
+        body: bytes,
+        send: Send,
     ) -> bool:
         """Forwards the request once, if another worker owns all that is read."""
         source = self._views.source
@@ -202,7 +206,7 @@ class Service:
             moment, age_ms = moment_of_partner(grounds_of_owner, number), requirement.log_age_ms
             if moment is not None and age_ms is not None and _may_store(scope, requirement):
                 # No others of such a consistency are cached.
-                self._store(scope, read, moment, age_ms, Reason.FRESH, whole, headers)
+                self._store(scope, id_, moment, age_ms, Reason.FRESH, whole, headers)
 
         least = requirement.min_position
         return await self.forwarder.forward(url, scope, body, send, least, store)

@@ -109,7 +109,7 @@ _WORKER: Final = overview.WorkerPart(
 
 OPERATIONS: Final[tuple[Operation[Pages, Any, Any], ...]] = (
     Operation(
-        "overview",
+        "getOverview",
         "get",
         overview.PATH,
         "All workers of the group: shards, warm and cold tables, answers by reason",
@@ -118,7 +118,7 @@ OPERATIONS: Final[tuple[Operation[Pages, Any, Any], ...]] = (
         Overview(16, "0:1234", 1234, [_WORKER]),
     ),
     Operation(
-        "history",
+        "getHistory",
         "get",
         history.PATH,
         "The reads of all workers in the last hour, and how late the cache was",
@@ -127,7 +127,7 @@ OPERATIONS: Final[tuple[Operation[Pages, Any, Any], ...]] = (
         History(history.EVERY_S, [Moment(4.2, 812.0, 3.5, 0.0)]),
     ),
     Operation(
-        "held",
+        "getCacheStates",
         "post",
         cached_tables.PATH,
         "Whether tables are in the cache; they aren't read, so nothing is loaded",
@@ -138,7 +138,7 @@ OPERATIONS: Final[tuple[Operation[Pages, Any, Any], ...]] = (
         body_example=Asked(["sales.orders"]),
     ),
     Operation(
-        "events",
+        "listEvents",
         "get",
         events.PATH,
         "The latest events of the metastore, newest first, without their messages",

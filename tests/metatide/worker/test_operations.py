@@ -33,6 +33,19 @@ from tests.support.openapi import closed, validator
 
 TOLD = document(OPERATIONS)
 THRIFT_PORT = {"thrift.port": "0"}
+READING_VERBS = {"count", "draw", "get", "list"}
+ORDERING_VERBS = {
+    "audit",
+    "drop",
+    "make",
+    "pause",
+    "refresh",
+    "reset",
+    "resume",
+    "set",
+    "skip",
+    "warm",
+}
 Served = set[tuple[str, str]]
 
 
@@ -186,3 +199,9 @@ def test_each_example_has_the_form_that_is_told(described_operation: Any) -> Non
 def test_no_two_operations_have_one_id() -> None:
     ids = [one["operationId"] for path in TOLD["paths"].values() for one in path.values()]
     assert len(set(ids)) == len(ids)
+
+
+def test_ids_are_verbs_and_nouns() -> None:
+    ids = [one["operationId"] for path in TOLD["paths"].values() for one in path.values()]
+    assert {re.split("(?=[A-Z])", id_)[0] for id_ in ids} == READING_VERBS | ORDERING_VERBS
+    assert all(re.fullmatch("[a-z]+([A-Z][a-z]+)+", id_) for id_ in ids)

@@ -454,7 +454,7 @@ def test_a_request_has_a_limited_time() -> None:
 def test_answers_are_counted() -> None:
     *_, metrics = get(warm(), f"{TABLE}?{ANY}", f"{TABLE}?{ANY}", f"{TABLE}?x=1", "/metrics")
     told = metrics.text
-    assert 'metatide_answers_total{read="GetTable",reason="fresh",source="cache"} 2.0' in told
+    assert 'metatide_answers_total{read="getTable",reason="fresh",source="cache"} 2.0' in told
     assert 'metatide_refused_requests_total{status="400"} 1.0' in told
 
 

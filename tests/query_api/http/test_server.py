@@ -55,7 +55,7 @@ def test_the_short_way_gives_what_the_long_one_gives() -> None:
             assert (status, body) == ("HTTP/1.1 304 Not Modified", b"")
             assert response_headers["etag"] == headers["etag"]
         metrics = local_http.get(f"{url}/metrics").text
-    assert 'read="ListPartitionNames",reason="fresh",source="cache"} 9.0' in metrics
+    assert 'read="listPartitionNames",reason="fresh",source="cache"} 9.0' in metrics
 
 
 def test_many_at_once_take_the_room_of_one() -> None:
