@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.prewarm import LAYOUTS, bare, filled, run_elsewhere
 from benchmarks.report import print_line
 from metatide.demo.options import Size
-from query_api.audit import Audited, Auditor, totals
+from query_api.audit import Auditor, AuditResult, totals
 from query_api.audit.scopes import known_scopes
 from query_api.database import Primary
 from query_api.shards import Views
@@ -75,7 +75,7 @@ def stores(folder: Path, stack: ExitStack) -> list[Store]:
     return made
 
 
-async def audited(url: str, views: Views, scopes: Sequence[Scope]) -> list[Audited]:
+async def audited(url: str, views: Views, scopes: Sequence[Scope]) -> list[AuditResult]:
     primary = Primary(url)
     auditor = Auditor(views, primary)
     try:

@@ -19,8 +19,8 @@ from metatide.config import Effective, configured
 from metatide.members import json_of, require_tables, worker_client, worker_urls
 from metatide.process.consoles import PlainConsole
 from metatide.topic import events_topic
-from query_api.audit import Audited, Totals, totals
-from query_api.audit.operations import PATH, Drawn
+from query_api.audit import AuditResult, Totals, totals
+from query_api.audit.operations import PATH, AuditSample
 from query_api.audit.scopes import draw
 from query_api.reasons import Reason
 from state.records import Scope, ScopeKind
@@ -88,7 +88,7 @@ def _drawn(
     """A sample drawn over all workers, and the number of scopes it was drawn from."""
     parameters = {"seed": seed} if sample is None else {"seed": seed, "sample": sample}
     answers = [
-        msgspec.json.decode(json_of(answer), type=Drawn)
+        msgspec.json.decode(json_of(answer), type=AuditSample)
         for answer in workers.each(lambda url: client.get(f"{url}{PATH}", params=parameters))
     ]
     scopes = list(dict.fromkeys(scope for answer in answers for scope in answer.scopes))
@@ -98,7 +98,7 @@ def _drawn(
 
 def _audited(
     client: httpx.Client, workers: ProvedWorkers, scopes: Sequence[Scope]
-) -> Iterator[Audited]:
+) -> Iterator[AuditResult]:
     """Audits the scopes."""
     for start in range(0, len(scopes), AT_ONCE):
         yield from _audited_at_once(client, workers, scopes[start : start + AT_ONCE])
@@ -106,10 +106,10 @@ def _audited(
 
 def _audited_at_once(
     client: httpx.Client, workers: ProvedWorkers, scopes: Sequence[Scope]
-) -> Iterator[Audited]:
+) -> Iterator[AuditResult]:
     """Audits the scopes. Each worker is asked for those that no previous worker owns."""
     waiting = scopes
-    elsewhere: list[Audited] = []
+    elsewhere: list[AuditResult] = []
 
     def ask(url: str) -> httpx.Response:
         body = msgspec.json.encode({"scopes": waiting})
@@ -117,7 +117,7 @@ def _audited_at_once(
         return client.post(f"{url}{PATH}", content=body, headers=headers)
 
     for answer in workers.each(ask):
-        audited = msgspec.json.decode(json_of(answer), type=list[Audited])
+        audited = msgspec.json.decode(json_of(answer), type=list[AuditResult])
         elsewhere = [result for result in audited if _is_elsewhere(result)]
         yield from (result for result in audited if result not in elsewhere)
         waiting = [result.scope for result in elsewhere]
@@ -126,7 +126,7 @@ def _audited_at_once(
     yield from elsewhere
 
 
-def _require(client: httpx.Client, workers: ProvedWorkers, results: Sequence[Audited]) -> None:
+def _require(client: httpx.Client, workers: ProvedWorkers, results: Sequence[AuditResult]) -> None:
     """Raises InputError if a table exists neither in the cache nor in the metastore. One that only
     the cache has is a difference.
     """
@@ -135,18 +135,20 @@ def _require(client: httpx.Client, workers: ProvedWorkers, results: Sequence[Aud
         workers.first(lambda url: require_tables(client, url, names))
 
 
-def _is_elsewhere(result: Audited) -> bool:
+def _is_elsewhere(result: AuditResult) -> bool:
     return not result.objects and Reason.NOT_OWNED in result.left_out.values()
 
 
-def _shown(results: Iterator[Audited], count: int) -> Iterator[Audited]:
+def _shown(results: Iterator[AuditResult], count: int) -> Iterator[AuditResult]:
     """Audits with a progress bar, if stderr is a terminal."""
     console = PlainConsole(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
         yield from progress.track(results, total=count, description="comparing")
 
 
-def _as_json(results: Sequence[Audited], together: Totals, of: int, seed: int) -> dict[str, Any]:
+def _as_json(
+    results: Sequence[AuditResult], together: Totals, of: int, seed: int
+) -> dict[str, Any]:
     return {
         "audited": len(results),
         "of": of,
@@ -165,7 +167,7 @@ def _as_json(results: Sequence[Audited], together: Totals, of: int, seed: int) -
 
 
 def _show(
-    console: Console, results: Sequence[Audited], together: Totals, of: int, seed: int
+    console: Console, results: Sequence[AuditResult], together: Totals, of: int, seed: int
 ) -> None:
     for result in results:
         for difference in result.differences:
@@ -186,7 +188,7 @@ def _show(
             )
 
 
-def _show_difference(console: Console, result: Audited, difference: Any) -> None:
+def _show_difference(console: Console, result: AuditResult, difference: Any) -> None:
     where = f"{result.scope.kind} {_named(result.scope)}, {difference.object}, at {result.position}"
     only = f" is only in the {difference.only_in}" if difference.only_in else ""
     silent = "; the log doesn't record it, so readers get it from the database"

@@ -14,7 +14,7 @@ from metatide.cli.reason_texts import REASONS, ReasonText, why_cold
 from metatide.client import Answer, Client, Need
 from metatide.client.bound import http_settings
 from query_api.http.page import cached_tables, overview
-from query_api.http.page.cached_tables import Held, HeldTables
+from query_api.http.page.cached_tables import TableCacheState, TableCacheStates
 from query_api.http.page.overview import Overview
 from query_api.reasons import Reason, Source
 from state.records.routing import table_shard
@@ -85,7 +85,7 @@ def _requirement(need: Need) -> str:
 def _state_before(server: Server, name: str) -> Iterator[str]:
     """What the workers and the database know before the read."""
     with httpx.Client(**http_settings(server.url, server.settings)) as http:
-        cached = _part(http.post(cached_tables.PATH, json={"tables": [name]}), HeldTables)
+        cached = _part(http.post(cached_tables.PATH, json={"tables": [name]}), TableCacheStates)
         group = _part(http.get(overview.PATH), Overview)
     if group is not None:
         yield _shard(group, table_shard(parse_table_name(name), group.shard_count))
@@ -116,7 +116,7 @@ def _shard(group: Overview, number: int) -> str:
     return f"it belongs to shard {number} of {group.shard_count}, which no worker holds"
 
 
-def _in_cache(table: Held) -> str:
+def _in_cache(table: TableCacheState) -> str:
     if table.warm:
         return "the cache holds the table"
     if table.reason != Reason.COLD:

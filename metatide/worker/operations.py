@@ -28,7 +28,7 @@ IMAGES_PATH: Final = "/v1/images"
 log = structlog.get_logger(__name__)
 
 
-class WantedImages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ImageRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The shard to copy; all shards of the worker, if none is named."""
 
     shard: int | None = None
@@ -50,7 +50,7 @@ async def _content(reporter: Reporter, request: OperationRequest[None]) -> Shard
 
 
 async def _make_images(
-    reporter: Reporter, request: OperationRequest[WantedImages]
+    reporter: Reporter, request: OperationRequest[ImageRequest]
 ) -> list[Manifest]:
     """Answers when the images are ready. The worker's stores don't change."""
     by, shard = request.by, request.body.shard
@@ -138,8 +138,8 @@ WORKER: Final[tuple[Operation[Reporter, Any, Any], ...]] = (
         list[Manifest],
         [_MANIFEST],
         Access.ADMINISTRATORS,
-        WantedImages,
-        WantedImages(0),
+        ImageRequest,
+        ImageRequest(0),
         fails=("500",),
     ),
 )

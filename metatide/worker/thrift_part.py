@@ -1,6 +1,6 @@
 """What the page shows of a worker's Thrift server."""
 
-from query_api.http.page.process_info import MethodCalls, ThriftPart, Times
+from query_api.http.page.process_info import LatencyHistogram, MethodCalls, ThriftPart
 from query_api.reasons import Source
 from query_api.thrift.metrics import BOUNDS_S, MethodFigures, Metrics
 from query_api.thrift.shadow import Outcome
@@ -14,7 +14,9 @@ def thrift_part(metrics: Metrics) -> ThriftPart:
         for source, taken in figures.times():
             counts = sums.setdefault(source, [0] * len(taken.counts))
             sums[source] = [sum_ + count for sum_, count in zip(counts, taken.counts, strict=True)]
-    times = [Times("thrift", source, BOUNDS_S, counts) for source, counts in sums.items()]
+    times = [
+        LatencyHistogram("thrift", source, BOUNDS_S, counts) for source, counts in sums.items()
+    ]
     return ThriftPart(metrics.connections, methods, times)
 
 

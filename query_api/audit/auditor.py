@@ -22,7 +22,7 @@ from hive.reader.snapshot import DatabaseSnapshot
 from hive.reader.write_ids import loaded, read_write_ids
 from hive.write_ids.lists import WriteIdList, write_id_list
 from hive.write_ids.relations import equal
-from query_api.audit.findings import DIFFERENCES_MAX, Audited, ObjectDifference, differing
+from query_api.audit.findings import DIFFERENCES_MAX, AuditResult, ObjectDifference, differing
 from query_api.audit.object_pairs import Pair, pairs
 from query_api.audit.scopes import targets_of
 from query_api.cached_objects import CachedObjects
@@ -66,11 +66,11 @@ class Auditor:
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def audit(self, scopes: Collection[Scope]) -> list[Audited]:
+    async def audit(self, scopes: Collection[Scope]) -> list[AuditResult]:
         """Compares the scopes in their order. Raises UnansweredError while the database is
         unavailable.
         """
-        results: dict[Scope, Audited] = {}
+        results: dict[Scope, AuditResult] = {}
         for attempt in range(TRIES):
             waiting = [scope for scope in scopes if scope not in results]
             if not waiting:
@@ -79,12 +79,12 @@ class Auditor:
             results |= await self._try(waiting, is_last=attempt + 1 == TRIES)
         return [results[scope] for scope in scopes]
 
-    async def _try(self, scopes: Sequence[Scope], *, is_last: bool) -> dict[Scope, Audited]:
+    async def _try(self, scopes: Sequence[Scope], *, is_last: bool) -> dict[Scope, AuditResult]:
         """Compares the scopes. Those that are changing are left out, except in the last attempt."""
         numbers = {scope: self._shard_of(scope) for scope in scopes}
         readers = {number: self.views.own_reader(number) for number in {*numbers.values()}}
         look_at: dict[Scope, ShardReader] = {}
-        results: dict[Scope, Audited] = {}
+        results: dict[Scope, AuditResult] = {}
         for scope, number in numbers.items():
             reader = readers[number]
             if reader is None:
@@ -99,7 +99,9 @@ class Auditor:
     def _shard_of(self, scope: Scope) -> int:
         return self.views.shard_of(targets_of(scope)[0])
 
-    def _compare(self, readers: dict[Scope, ShardReader], is_last: bool) -> dict[Scope, Audited]:
+    def _compare(
+        self, readers: dict[Scope, ShardReader], is_last: bool
+    ) -> dict[Scope, AuditResult]:
         try:
             with self._database.snapshot() as snapshot:
                 moment = _Moment(self._database, snapshot, readers)
@@ -137,7 +139,7 @@ class _Moment:
             (row.event_id for row in tail.rows if row.event_type in _OF_TRANSACTIONS), default=0
         )
 
-    def audited(self, scope: Scope) -> Audited:
+    def audited(self, scope: Scope) -> AuditResult:
         reader, current = self._readers[scope], self._log.current
         head = reader.head
         self._history.check_position(head.epoch, head.applied, current)
@@ -150,7 +152,7 @@ class _Moment:
         except STORE_ERRORS:
             return _all_left_out(scope, Reason.STORE_ERROR)
 
-    def _compared(self, scope: Scope, reader: ShardReader) -> Audited:
+    def _compared(self, scope: Scope, reader: ShardReader) -> AuditResult:
         objects = wrong = 0
         differences: list[ObjectDifference] = []
         left_out: dict[str, str] = {}
@@ -179,7 +181,7 @@ class _Moment:
                 wrong += difference_of_ids is not None
                 differences += [] if difference_of_ids is None else [difference_of_ids]
         position = Position(reader.head.epoch, self._log.current)
-        return Audited(scope, position, objects, wrong, differences, left_out)
+        return AuditResult(scope, position, objects, wrong, differences, left_out)
 
     def _why_left_out(self, facts: Facts, target: Target) -> str | None:
         if facts.refused is not None:
@@ -240,5 +242,5 @@ def _as_thrift(ids: WriteIdList, aborted: Container[int]) -> dict[str, object]:
     }
 
 
-def _all_left_out(scope: Scope, reason: Reason) -> Audited:
-    return Audited(scope, left_out={target.kind: reason.value for target in targets_of(scope)})
+def _all_left_out(scope: Scope, reason: Reason) -> AuditResult:
+    return AuditResult(scope, left_out={target.kind: reason.value for target in targets_of(scope)})

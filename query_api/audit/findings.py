@@ -36,7 +36,7 @@ class ObjectDifference(msgspec.Struct, frozen=True):
     """The log doesn't record such changes, so readers get the object from the database."""
 
 
-class Audited(msgspec.Struct, frozen=True):
+class AuditResult(msgspec.Struct, frozen=True):
     """The result for one scope."""
 
     scope: Scope
@@ -72,7 +72,7 @@ class Totals(msgspec.Struct, frozen=True):
     """How many were left out for each reason."""
 
 
-def totals(audited: Iterable[Audited]) -> Totals:
+def totals(audited: Iterable[AuditResult]) -> Totals:
     """The totals of these findings."""
     compared = wrong = objects = wrong_objects = 0
     left_out = Counter[str]()

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from hive.errors import InputError
 from hive.names import parse_table_name, storable
 from query_api.audit.auditor import Auditor
-from query_api.audit.findings import Audited, Field, ObjectDifference
+from query_api.audit.findings import AuditResult, Field, ObjectDifference
 from query_api.audit.scopes import TARGETS, draw, known_scopes
 from query_api.http.access import Access
 from query_api.http.operation import Operation, OperationRequest
@@ -20,29 +20,29 @@ from state.records import Scope, ScopeKind
 PATH: Final = "/v1/admin/audit"
 SCOPES_MAX: Final = 100
 """The scopes compared as of one moment of the database."""
-DRAWN_MAX: Final = 1_000_000
+SAMPLE_MAX: Final = 1_000_000
 
 
-class Drawn(msgspec.Struct, frozen=True):
+class AuditSample(msgspec.Struct, frozen=True):
     """A sample of the scopes held here."""
 
     of: int
     scopes: list[Scope]
 
 
-class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class AuditScopes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The scopes to compare."""
 
     scopes: list[Scope]
 
 
-async def _drawn(auditor: Auditor, request: OperationRequest[None]) -> Drawn:
-    count = _number(request.http, "sample", DRAWN_MAX, DRAWN_MAX)
+async def _draw_sample(auditor: Auditor, request: OperationRequest[None]) -> AuditSample:
+    count = _number(request.http, "sample", SAMPLE_MAX, SAMPLE_MAX)
     seed = _number(request.http, "seed", 0, (1 << 63) - 1)
-    return await asyncio.to_thread(_draw, auditor.views, count, seed)
+    return await asyncio.to_thread(_sample, auditor.views, count, seed)
 
 
-async def _audited(auditor: Auditor, request: OperationRequest[Wanted]) -> list[Audited]:
+async def _audit(auditor: Auditor, request: OperationRequest[AuditScopes]) -> list[AuditResult]:
     scopes = request.body.scopes
     if len(scopes) > SCOPES_MAX:
         raise InputError(f"give at most {SCOPES_MAX} scopes, not {len(scopes)}")
@@ -53,9 +53,9 @@ async def _audited(auditor: Auditor, request: OperationRequest[Wanted]) -> list[
     return await auditor.audit(list(dict.fromkeys(scopes)))
 
 
-def _draw(views: Views, count: int, seed: int) -> Drawn:
+def _sample(views: Views, count: int, seed: int) -> AuditSample:
     scopes = list(known_scopes(views))
-    return Drawn(len(scopes), draw(scopes, count, seed))
+    return AuditSample(len(scopes), draw(scopes, count, seed))
 
 
 def _number(request: Request, name: str, default: int, most: int) -> int:
@@ -75,9 +75,9 @@ AUDITS: Final[tuple[Operation[Auditor, Any, Any], ...]] = (
         "get",
         PATH,
         "Draw a sample of what this worker can compare with the database",
-        _drawn,
-        Drawn,
-        Drawn(250, [_SCOPE]),
+        _draw_sample,
+        AuditSample,
+        AuditSample(250, [_SCOPE]),
         Access.ADMINISTRATORS,
         query=(
             ("sample", "The maximum number.", 100),
@@ -89,10 +89,10 @@ AUDITS: Final[tuple[Operation[Auditor, Any, Any], ...]] = (
         "post",
         PATH,
         "Compare the cache with the database, field by field",
-        _audited,
-        list[Audited],
+        _audit,
+        list[AuditResult],
         [
-            Audited(
+            AuditResult(
                 _SCOPE,
                 Position(0, 1234),
                 31,
@@ -102,8 +102,8 @@ AUDITS: Final[tuple[Operation[Auditor, Any, Any], ...]] = (
             )
         ],
         Access.ADMINISTRATORS,
-        Wanted,
-        Wanted([_SCOPE]),
+        AuditScopes,
+        AuditScopes([_SCOPE]),
         fails=("503",),
     ),
 )

@@ -9,7 +9,7 @@ import structlog
 
 from hive.errors import MetatideError
 from query_api.audit.auditor import Auditor
-from query_api.audit.findings import Audited
+from query_api.audit.findings import AuditResult
 from query_api.audit.metrics import Metrics
 from query_api.audit.scopes import draw, known_scopes
 
@@ -53,7 +53,7 @@ class Rounds:
         for result in await self._auditor.audit(draw(scopes, self._scopes, random.getrandbits(63))):
             self._count(result)
 
-    def _count(self, result: Audited) -> None:
+    def _count(self, result: AuditResult) -> None:
         self.metrics.objects.inc(result.objects)
         self.metrics.disagreements.inc(result.wrong)
         if result.wrong:

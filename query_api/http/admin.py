@@ -13,11 +13,12 @@ import msgspec
 import structlog
 
 from hive.errors import InputError, MachineError
-from hive.names import TableName, parse_table_name
+from hive.names import TableName
 from hive.table_lists import check_patterns, is_cached
 from query_api.http.access import Access
 from query_api.http.gate import Holder
 from query_api.http.operation import Operation, OperationRequest
+from query_api.http.table_names import TableNames
 from query_api.shards import Views
 from state.records import Scope, ScopeKind
 from state.records.numbers import Natural
@@ -33,7 +34,6 @@ from state.records.signals import (
 from state.shard_head import ShardHead
 
 PATH: Final = "/v1/admin"
-TABLES_MAX: Final = 1_000
 PATTERNS_MAX: Final = 1_000
 SENT_S_MAX: Final = 15.0
 
@@ -50,26 +50,20 @@ class Orders(Protocol):
         ...
 
 
-class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Tables to act on, named `db.table` or `catalog.db.table`."""
-
-    tables: list[str]
-
-
-class Serving(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ServingRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the cache serves. `above` is the highest version of such an order that any shard
     shows, where the worker that takes this one may not hold all shards."""
 
     above: Natural = 0
 
 
-class Epoch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ResetRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`above` is the highest epoch that any shard shows."""
 
     above: Natural = 0
 
 
-class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TableLists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which tables are cached, by Hive's patterns over `db.table`. A table is cached if the
     whitelist is empty or matches it, and the blacklist doesn't match it. `above` is the highest
     version of lists that any shard shows.
@@ -80,7 +74,7 @@ class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     above: Natural = 0
 
 
-class Skipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SkipRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The records to pass over if they can't be read: the one at `offset`, or those up to `last`,
     too."""
 
@@ -89,7 +83,7 @@ class Skipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     last: Natural | None = None
 
 
-class Sent(msgspec.Struct, frozen=True):
+class OrderReceipt(msgspec.Struct, frozen=True):
     """How many orders were sent."""
 
     orders: int
@@ -128,42 +122,42 @@ class Administration:
             for number, head in self._heads()
         ]
 
-    async def warm(self, request: OperationRequest[Tables]) -> Sent:
+    async def warm(self, request: OperationRequest[TableNames]) -> OrderReceipt:
         """Load these tables if they aren't loaded yet."""
-        tables = self._let_in(_tables(request.body))
+        tables = self._let_in(request.body.distinct())
         epoch = self._views.reached.epoch
         asks = [LoadRequest(epoch, Scope(ScopeKind.TABLE, name), 0) for name in tables]
         return await self._send(request.by, "warm", asks, tables=_texts(tables))
 
-    async def refresh(self, request: OperationRequest[Tables]) -> Sent:
+    async def refresh(self, request: OperationRequest[TableNames]) -> OrderReceipt:
         """Drop these tables and load them again."""
         return await self._forget(request, "refresh", load=True)
 
-    async def drop(self, request: OperationRequest[Tables]) -> Sent:
+    async def drop(self, request: OperationRequest[TableNames]) -> OrderReceipt:
         """Drop these tables until somebody reads them."""
         return await self._forget(request, "drop", load=False)
 
-    async def pause(self, request: OperationRequest[Serving]) -> Sent:
+    async def pause(self, request: OperationRequest[ServingRequest]) -> OrderReceipt:
         """Stop serving from the cache: the database answers everything."""
         return await self._serve(request, "pause", paused=True)
 
-    async def resume(self, request: OperationRequest[Serving]) -> Sent:
+    async def resume(self, request: OperationRequest[ServingRequest]) -> OrderReceipt:
         """Serve from the cache again."""
         return await self._serve(request, "resume", paused=False)
 
-    async def lists(self, request: OperationRequest[Lists]) -> Sent:
+    async def lists(self, request: OperationRequest[TableLists]) -> OrderReceipt:
         """Replace the whitelist and the blacklist."""
         white, black = _patterns(request.body.whitelist), _patterns(request.body.blacklist)
         above = max(request.body.above, *(head.lists_version for _, head in self._heads()), 0)
         order = SetListsOrder(self._views.reached.epoch, above, white, black)
         return await self._send(request.by, "lists", [order], whitelist=white, blacklist=black)
 
-    async def reset(self, request: OperationRequest[Epoch]) -> Sent:
+    async def reset(self, request: OperationRequest[ResetRequest]) -> OrderReceipt:
         """Drop everything until somebody reads it, under a new epoch."""
         highest = max(request.body.above, *(head.epoch for _, head in self._heads()), 0)
         return await self._send(request.by, "reset", [NewEpochOrder(highest)])
 
-    async def skip(self, request: OperationRequest[Skipped]) -> Sent:
+    async def skip(self, request: OperationRequest[SkipRequest]) -> OrderReceipt:
         """Pass over records of a shard that can't be read, and drop all that it holds."""
         shard, first = request.body.shard, request.body.offset
         last = first if request.body.last is None else request.body.last
@@ -175,15 +169,19 @@ class Administration:
         order = SkipOrder(self._views.reached.epoch, shard, first, last)
         return await self._send(request.by, "skip", [order], shard=shard, offset=first, last=last)
 
-    async def _forget(self, request: OperationRequest[Tables], what: str, *, load: bool) -> Sent:
-        tables = _tables(request.body)
+    async def _forget(
+        self, request: OperationRequest[TableNames], what: str, *, load: bool
+    ) -> OrderReceipt:
+        tables = request.body.distinct()
         if load:
             self._let_in(tables)
         epoch = self._views.reached.epoch
         orders = [ResetTableOrder(epoch, name, load) for name in tables]
         return await self._send(request.by, what, orders, tables=_texts(tables))
 
-    async def _serve(self, request: OperationRequest[Serving], what: str, *, paused: bool) -> Sent:
+    async def _serve(
+        self, request: OperationRequest[ServingRequest], what: str, *, paused: bool
+    ) -> OrderReceipt:
         above = max(request.body.above, *(head.pause_version for _, head in self._heads()), 0)
         order = PauseOrder(self._views.reached.epoch, above, paused)
         return await self._send(request.by, what, [order])
@@ -194,7 +192,7 @@ class Administration:
         what: str,
         signals: Sequence[AnySignal],
         **more: object,
-    ) -> Sent:
+    ) -> OrderReceipt:
         # Logged before it is done, so that no order is carried out without its author on record.
         log.warning("administration", who=by.name, address=by.address, what=what, **more)
         try:
@@ -204,7 +202,7 @@ class Administration:
             raise MachineError(
                 f"Kafka hasn't taken it within {SENT_S_MAX:g} s; the order may still be carried out"
             ) from None
-        return Sent(len(signals))
+        return OrderReceipt(len(signals))
 
     def _let_in(self, tables: list[TableName]) -> list[TableName]:
         """Refuses tables that the lists leave out: shards would discard what was loaded."""
@@ -226,12 +224,6 @@ class Administration:
         return heads
 
 
-def _tables(body: Tables) -> list[TableName]:
-    if not 0 < len(body.tables) <= TABLES_MAX:
-        raise InputError(f"name 1 to {TABLES_MAX} tables, not {len(body.tables)}")
-    return list(dict.fromkeys(map(parse_table_name, body.tables)))
-
-
 def _texts(tables: list[TableName]) -> list[str]:
     return [str(name) for name in tables]
 
@@ -247,17 +239,17 @@ def _order(
     id_: str,
     name: str,
     summary: str,
-    handler: Callable[[Administration, OperationRequest[B]], Awaitable[Sent]],
+    handler: Callable[[Administration, OperationRequest[B]], Awaitable[OrderReceipt]],
     body: B,
-) -> Operation[Administration, B, Sent]:
+) -> Operation[Administration, B, OrderReceipt]:
     return Operation(
         id_,
         "post",
         f"{PATH}/{name}",
         summary,
         handler,
-        Sent,
-        Sent(1),
+        OrderReceipt,
+        OrderReceipt(1),
         Access.ADMINISTRATORS,
         type(body),
         body,
@@ -265,7 +257,7 @@ def _order(
     )
 
 
-_TABLES: Final = Tables(["sales.orders"])
+_TABLES: Final = TableNames(["sales.orders"])
 
 ORDERS: Final[tuple[Operation[Administration, Any, Any], ...]] = (
     Operation(
@@ -299,29 +291,39 @@ ORDERS: Final[tuple[Operation[Administration, Any, Any], ...]] = (
         Administration.drop,
         _TABLES,
     ),
-    _order("pauseCache", "pause", "Stop answering from the cache", Administration.pause, Serving()),
     _order(
-        "resumeCache", "resume", "Answer from the cache again", Administration.resume, Serving()
+        "pauseCache",
+        "pause",
+        "Stop answering from the cache",
+        Administration.pause,
+        ServingRequest(),
+    ),
+    _order(
+        "resumeCache",
+        "resume",
+        "Answer from the cache again",
+        Administration.resume,
+        ServingRequest(),
     ),
     _order(
         "setTableLists",
         "lists",
         "Replace the lists of cached tables",
         Administration.lists,
-        Lists(["sales.*"], ["sales.tmp*"]),
+        TableLists(["sales.*"], ["sales.tmp*"]),
     ),
     _order(
         "resetCache",
         "reset",
         "Drop everything until it is read, under a new epoch",
         Administration.reset,
-        Epoch(),
+        ResetRequest(),
     ),
     _order(
         "skipRecords",
         "skip",
         "Pass over a record that can't be read; its shard drops everything and is paused",
         Administration.skip,
-        Skipped(0, 5678),
+        SkipRequest(0, 5678),
     ),
 )

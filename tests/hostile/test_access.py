@@ -105,7 +105,9 @@ def test_long_hosts_do_not_fill_the_memory(access: Access) -> None:
 def test_a_post_of_the_page_is_of_json(url: str) -> None:
     body = b'{"tables": ["sales.orders"]}'
     statuses = [
-        local_http.post(f"{url}/v1/held", content=body, headers={"content-type": kind}).status_code
+        local_http.post(
+            f"{url}/v1/cache-states", content=body, headers={"content-type": kind}
+        ).status_code
         for kind in ("application/json", "text/plain")
     ]
     assert statuses == [200, 415]

@@ -112,7 +112,7 @@ def test_a_partner_is_asked_by_proof_and_not_by_the_clients_token(
         posted = await client.post(f"{TABLE}/partition-count?{ANY}", json=filtered, headers=TOKEN)
         assert posted.json() == {"count": 0}
         tables = {"tables": ["sales.orders"]}
-        answer = await client.post("/v1/held", json=tables, headers=TOKEN)
+        answer = await client.post("/v1/cache-states", json=tables, headers=TOKEN)
         assert answer.json()["tables"][0]["warm"] is True
         overview = (await client.get("/v1/overview", headers=TOKEN)).json()
         assert [worker["fault"] for worker in overview["workers"]] == [None, None]
@@ -148,7 +148,7 @@ def test_a_stranger_is_not_heard_and_not_asked_again(
             assert grounds(answer) == ("database", "not_owned")
             assert "set-cookie" not in answer.headers
             tables = {"tables": ["sales.orders"]}
-            answer = await client.post("/v1/held", json=tables, headers=TOKEN)
+            answer = await client.post("/v1/cache-states", json=tables, headers=TOKEN)
             assert answer.json()["tables"][0]["reason"] == "not_owned"
 
     with stranger.listening() as url:

@@ -6,25 +6,19 @@ from typing import Final
 
 import msgspec
 
-from hive.errors import UNDECODABLE, InputError, MetatideError
-from hive.names import TableName, parse_table_name
+from hive.errors import UNDECODABLE, MetatideError
+from hive.names import TableName
 from query_api.http.forward import Forwarder
+from query_api.http.table_names import TableNames
 from query_api.reasons import Reason
 from query_api.resolver.shard_facts import read_facts
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind
 
-PATH: Final = "/v1/held"
-TABLES_MAX: Final = 1_000
+PATH: Final = "/v1/cache-states"
 
 
-class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The tables to look up, as `db.table` or `catalog.db.table`."""
-
-    tables: list[str]
-
-
-class Held(msgspec.Struct, frozen=True):
+class TableCacheState(msgspec.Struct, frozen=True):
     """What the cache knows of a table."""
 
     table: str
@@ -37,13 +31,13 @@ class Held(msgspec.Struct, frozen=True):
     """The last load of the table; empty if there was none. It changes with a refresh."""
 
 
-class HeldTables(msgspec.Struct, frozen=True):
+class TableCacheStates(msgspec.Struct, frozen=True):
     """The tables in the order of the request."""
 
-    tables: list[Held]
+    tables: list[TableCacheState]
 
 
-_decode: Final = msgspec.json.Decoder(HeldTables).decode
+_decode: Final = msgspec.json.Decoder(TableCacheStates).decode
 
 
 class CachedTables:
@@ -53,10 +47,8 @@ class CachedTables:
         self._views = views
         self._forwarder = forwarder
 
-    async def of(self, question: Asked, *, is_forwarded: bool) -> HeldTables:
-        if not 0 < len(question.tables) <= TABLES_MAX:
-            raise InputError(f"name 1 to {TABLES_MAX} tables, not {len(question.tables)}")
-        names = list(dict.fromkeys(map(parse_table_name, question.tables)))
+    async def states(self, requested: TableNames, *, is_forwarded: bool) -> TableCacheStates:
+        names = requested.distinct()
         owners: dict[str | None, list[TableName]] = {}
         for name in names:
             url = None if is_forwarded else self._owner(name)
@@ -68,33 +60,35 @@ class CachedTables:
             )
         )
         by_name = {table.table: table for part in parts for table in part}
-        return HeldTables([by_name[str(name)] for name in names])
+        return TableCacheStates([by_name[str(name)] for name in names])
 
     def _owner(self, name: TableName) -> str | None:
         number = self._views.shard_of(Target(TargetKind.TABLE, name))
         source = self._views.source
         return None if source.shard(number) is not None else source.owner_url(number)
 
-    async def _here(self, names: Sequence[TableName]) -> list[Held]:
+    async def _here(self, names: Sequence[TableName]) -> list[TableCacheState]:
         return [self._look_up(name) for name in names]
 
-    def _look_up(self, name: TableName) -> Held:
+    def _look_up(self, name: TableName) -> TableCacheState:
         # If a table's partitions are known, so is everything else of it but its statistics.
         target = Target(TargetKind.PARTITIONS, name)
         try:
             reader = self._views.reader(self._views.shard_of(target))
             if reader is None:
-                return _not_held(name, Reason.NOT_OWNED)
+                return _not_cached(name, Reason.NOT_OWNED)
             facts = read_facts(reader, target, with_ids=False)
             state = reader.state(name)
         except MetatideError:
-            return _not_held(name, Reason.STORE_ERROR)
+            return _not_cached(name, Reason.STORE_ERROR)
         ended = None if state is None else state.loads.ended
         load = "" if ended is None else ended.id
-        return Held(str(name), facts.refused is None, facts.refused or "", facts.detail, load)
+        return TableCacheState(
+            str(name), facts.refused is None, facts.refused or "", facts.detail, load
+        )
 
-    async def _there(self, url: str, names: Sequence[TableName]) -> list[Held]:
-        body = msgspec.json.encode(Asked([str(name) for name in names]))
+    async def _there(self, url: str, names: Sequence[TableName]) -> list[TableCacheState]:
+        body = msgspec.json.encode(TableNames([str(name) for name in names]))
         answer = await self._forwarder.ask(url, PATH, body=body)
         try:
             if answer is not None and answer.status == 200:
@@ -103,8 +97,8 @@ class CachedTables:
                     return tables
         except UNDECODABLE:
             pass
-        return [_not_held(name, Reason.NOT_OWNED, "its owner doesn't answer") for name in names]
+        return [_not_cached(name, Reason.NOT_OWNED, "its owner doesn't answer") for name in names]
 
 
-def _not_held(name: TableName, reason: Reason, detail: str = "") -> Held:
-    return Held(str(name), False, reason, detail, "")
+def _not_cached(name: TableName, reason: Reason, detail: str = "") -> TableCacheState:
+    return TableCacheState(str(name), False, reason, detail, "")

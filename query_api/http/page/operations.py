@@ -9,22 +9,23 @@ from query_api.backend import Backend
 from query_api.background_tasks import Background
 from query_api.http.operation import Operation, OperationRequest
 from query_api.http.page import cached_tables, events, history, overview
-from query_api.http.page.cached_tables import Asked, CachedTables, Held, HeldTables
+from query_api.http.page.cached_tables import CachedTables, TableCacheState, TableCacheStates
 from query_api.http.page.events import Event, Events, RecentEvents
 from query_api.http.page.history import Counted, History, Moment, Recorder, together
 from query_api.http.page.overview import GroupOverview, Overview
 from query_api.http.page.process_info import (
-    Answered,
+    AnswerCount,
+    LatencyHistogram,
     MethodCalls,
     ProcessInfo,
     ThriftPart,
-    Times,
     answered_by,
     times_of,
 )
 from query_api.http.page.table_counts import TableCounts
 from query_api.http.proof import FORWARDED
 from query_api.http.service import Service
+from query_api.http.table_names import TableNames
 from query_api.reasons import Source
 from query_api.resolver.missed_tables import MissedTable
 
@@ -33,10 +34,10 @@ class Pages:
     """What the page of one server shows."""
 
     def __init__(self, backend: Backend, service: Service, process_info: ProcessInfo) -> None:
-        def answered() -> list[Answered]:
+        def answered() -> list[AnswerCount]:
             return [*answered_by("http", service.metrics.counts()), *process_info.answered()]
 
-        def times() -> list[Times]:
+        def times() -> list[LatencyHistogram]:
             return times_of("http", service.metrics.times)
 
         self._overview = GroupOverview(
@@ -46,7 +47,7 @@ class Pages:
             service.forwarder,
             backend.resolver.missed,
         )
-        self._holdings = CachedTables(backend.views, service.forwarder)
+        self._cached_tables = CachedTables(backend.views, service.forwarder)
         self._events = RecentEvents(backend.database)
 
         self._process_info = replace(process_info, answered=answered)
@@ -82,9 +83,9 @@ class Pages:
             return await self._overview.of_this()
         return await self._overview.of_group()
 
-    async def held(self, request: OperationRequest[Asked]) -> HeldTables:
+    async def cache_states(self, request: OperationRequest[TableNames]) -> TableCacheStates:
         is_forwarded = _is_forwarded(request.http)
-        return await self._holdings.of(request.body, is_forwarded=is_forwarded)
+        return await self._cached_tables.states(request.body, is_forwarded=is_forwarded)
 
     async def events(self, request: OperationRequest[None]) -> Events:
         return await self._events.last(request.http.query_params.get("limit"))
@@ -100,9 +101,9 @@ _WORKER: Final = overview.WorkerPart(
     "",
     None,
     _STATUS,
-    [Answered("http", "cache", "fresh", 812)],
+    [AnswerCount("http", "cache", "fresh", 812)],
     [_SHARD],
-    [Times("http", "cache", (0.001, 0.01), [800, 12, 0])],
+    [LatencyHistogram("http", "cache", (0.001, 0.01), [800, 12, 0])],
     [MissedTable("hive.sales.orders", 7, {"cold": 7})],
     ThriftPart(3, [MethodCalls("get_table_req", 90, 0, 2, 0)], []),
 )
@@ -131,11 +132,11 @@ OPERATIONS: Final[tuple[Operation[Pages, Any, Any], ...]] = (
         "post",
         cached_tables.PATH,
         "Whether tables are in the cache; they aren't read, so nothing is loaded",
-        Pages.held,
-        HeldTables,
-        HeldTables([Held("hive.sales.orders", False, "cold", "never_loaded", "")]),
-        body=Asked,
-        body_example=Asked(["sales.orders"]),
+        Pages.cache_states,
+        TableCacheStates,
+        TableCacheStates([TableCacheState("hive.sales.orders", False, "cold", "never_loaded", "")]),
+        body=TableNames,
+        body_example=TableNames(["sales.orders"]),
     ),
     Operation(
         "listEvents",

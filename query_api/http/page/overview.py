@@ -11,7 +11,7 @@ from hive.errors import UNDECODABLE
 from query_api.http.forward import Forwarder, WholeAnswer
 from query_api.http.page.history import PATH as HISTORY_PATH
 from query_api.http.page.history import History
-from query_api.http.page.process_info import Answered, ProcessInfo, ThriftPart, Times
+from query_api.http.page.process_info import AnswerCount, LatencyHistogram, ProcessInfo, ThriftPart
 from query_api.http.page.table_counts import Counting, TableCounts
 from query_api.positions import Position
 from query_api.resolver.database import Database
@@ -44,9 +44,9 @@ class WorkerPart(msgspec.Struct, frozen=True):
     fault: str | None
     status: Any
     """What its `/v1/status` returns; null if it answers from images."""
-    answered: list[Answered]
+    answered: list[AnswerCount]
     shards: list[ShardPart]
-    times: list[Times] = []
+    times: list[LatencyHistogram] = []
     """How long its answers took."""
     missed: list[MissedTable] = []
     """The tables that it most often didn't answer for from the cache."""

@@ -10,7 +10,7 @@ from query_api.answer_times import AnswerTimes
 from query_api.reasons import Reason, Source
 
 
-class Answered(msgspec.Struct, frozen=True):
+class AnswerCount(msgspec.Struct, frozen=True):
     """How many reads were answered since the worker began, by source and reason."""
 
     server: str
@@ -20,7 +20,7 @@ class Answered(msgspec.Struct, frozen=True):
     count: int
 
 
-class Times(msgspec.Struct, frozen=True):
+class LatencyHistogram(msgspec.Struct, frozen=True):
     """How long a server's answers from one source took, since the worker began."""
 
     server: str
@@ -47,7 +47,7 @@ class ThriftPart(msgspec.Struct, frozen=True):
 
     connections: int
     methods: list[MethodCalls]
-    times: list[Times]
+    times: list[LatencyHistogram]
 
 
 async def _nothing() -> None:
@@ -60,9 +60,9 @@ class ProcessInfo:
 
     status: Callable[[], Any] = lambda: None
     """The worker's status, as in `/v1/status`."""
-    answered: Callable[[], list[Answered]] = list
+    answered: Callable[[], list[AnswerCount]] = list
     """The answers of other servers in the same process."""
-    times: Callable[[], list[Times]] = list
+    times: Callable[[], list[LatencyHistogram]] = list
     """How long this server's answers took."""
     thrift: Callable[[], ThriftPart | None] = lambda: None
     """The Thrift server of the same process; None if it has none."""
@@ -72,13 +72,16 @@ class ProcessInfo:
     """Brings the status and the metrics up to date."""
 
 
-def answered_by(server: str, counts: Mapping[tuple[Source, Reason], int]) -> list[Answered]:
+def answered_by(server: str, counts: Mapping[tuple[Source, Reason], int]) -> list[AnswerCount]:
     """The answers that a server has counted."""
-    return [Answered(server, source, reason, count) for (source, reason), count in counts.items()]
+    return [
+        AnswerCount(server, source, reason, count) for (source, reason), count in counts.items()
+    ]
 
 
-def times_of(server: str, times: Mapping[Source, AnswerTimes]) -> list[Times]:
+def times_of(server: str, times: Mapping[Source, AnswerTimes]) -> list[LatencyHistogram]:
     """The times of a server's answers, by source."""
     return [
-        Times(server, source, each.bounds_s, list(each.counts)) for source, each in times.items()
+        LatencyHistogram(server, source, each.bounds_s, list(each.counts))
+        for source, each in times.items()
     ]

@@ -17,7 +17,7 @@ from metatide.cli.audit import FIELDS_SHOWN
 from metatide.cli.proved_workers import ProvedWorkers
 from metatide.process.consoles import PlainConsole
 from metatide.stack.machine import free_port
-from query_api.audit import Audited, Field, ObjectDifference, totals
+from query_api.audit import AuditResult, Field, ObjectDifference, totals
 from query_api.audit.operations import AUDITS
 from query_api.http.access import OPEN
 from query_api.http.gate import Gate
@@ -58,8 +58,8 @@ def test_differences_and_bounds_are_shown_to_people(capsys: pytest.CaptureFixtur
         ObjectDifference("partition ds=1", fields[:1], only_in="cache", silent=True),
     ]
     results = [
-        Audited(ORDERS_SCOPE, Position(0, 5), 2, 1, differences),
-        Audited(
+        AuditResult(ORDERS_SCOPE, Position(0, 5), 2, 1, differences),
+        AuditResult(
             Scope(ScopeKind.TABLE, table_name(None, "sales", "cold")), left_out={"table": "cold"}
         ),
     ]
@@ -76,7 +76,7 @@ def test_differences_and_bounds_are_shown_to_people(capsys: pytest.CaptureFixtur
         "  1 × cold",
         "2 of 9 tables and lists (seed 7): 2 objects compared, 1 differ",
     ]
-    results = [Audited(ORDERS_SCOPE, Position(0, 5), 300)]
+    results = [AuditResult(ORDERS_SCOPE, Position(0, 5), 300)]
     audit._show(PlainConsole(width=500), results, totals(results), 1, 7)
     assert capsys.readouterr().out.splitlines() == [
         "1 of 1 tables and lists (seed 7): 300 objects compared, 0 differ",
@@ -86,7 +86,7 @@ def test_differences_and_bounds_are_shown_to_people(capsys: pytest.CaptureFixtur
 
 def test_a_table_that_only_the_cache_has_is_a_difference_and_no_error() -> None:
     gone = ObjectDifference("table", [], only_in="cache")
-    result = Audited(ORDERS_SCOPE, Position(0, 5), 1, 1, [gone])
+    result = AuditResult(ORDERS_SCOPE, Position(0, 5), 1, 1, [gone])
     with httpx.Client() as client:
         audit._require(client, ProvedWorkers([]), [result])
 
@@ -99,9 +99,9 @@ class Owner:
     def __init__(self, objects: int) -> None:
         self._objects = objects
 
-    async def audit(self, scopes: Sequence[Scope]) -> list[Audited]:
+    async def audit(self, scopes: Sequence[Scope]) -> list[AuditResult]:
         left_out = {} if self._objects else {"table": str(Reason.NOT_OWNED)}
-        return [Audited(scope, objects=self._objects, left_out=left_out) for scope in scopes]
+        return [AuditResult(scope, objects=self._objects, left_out=left_out) for scope in scopes]
 
 
 def routes(objects: int) -> list[BaseRoute]:

@@ -12,7 +12,7 @@ from metatide.cli import root
 from metatide.cli.explain import _in_cache, _shard
 from query_api.database_answer import DatabaseAnswer
 from query_api.http.page import cached_tables, overview
-from query_api.http.page.cached_tables import Held
+from query_api.http.page.cached_tables import TableCacheState
 from query_api.http.page.overview import Overview, ShardPart, WorkerPart
 from query_api.reads import GetTable, Read
 from query_api.reasons import Reason
@@ -97,7 +97,7 @@ def test_what_a_server_does_not_tell_is_left_out(url: str, monkeypatch: pytest.M
 
 
 def test_what_is_known_of_a_table_that_the_cache_does_not_answer_for() -> None:
-    excluded = Held("hive.sales.orders", False, Reason.EXCLUDED, "", "")
+    excluded = TableCacheState("hive.sales.orders", False, Reason.EXCLUDED, "", "")
     assert _in_cache(excluded).endswith(
         " for the table: the whitelist or the blacklist leaves the table out"
     )

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
-from query_api.audit import Audited, Auditor, ObjectDifference
+from query_api.audit import Auditor, AuditResult, ObjectDifference
 from query_api.audit.scopes import known_scopes
 from query_api.database import Primary
 from query_api.shards import ShardSource, Views
@@ -16,10 +16,10 @@ def audited(
     scopes: Sequence[Scope] = (),
     *,
     primary_of: Callable[[str], Primary] = Primary,
-) -> list[Audited]:
+) -> list[AuditResult]:
     """Of these scopes, or of all."""
 
-    async def run() -> list[Audited]:
+    async def run() -> list[AuditResult]:
         primary = primary_of(url)
         auditor = Auditor(Views(shards), primary)
         try:
@@ -31,7 +31,7 @@ def audited(
     return asyncio.run(run())
 
 
-def differences(audits: Iterable[Audited]) -> list[tuple[Scope, ObjectDifference]]:
+def differences(audits: Iterable[AuditResult]) -> list[tuple[Scope, ObjectDifference]]:
     """Those that the log would have told."""
     return [
         (audit.scope, difference)

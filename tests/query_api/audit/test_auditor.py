@@ -21,7 +21,7 @@ from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from hive.thrift.binary import replaced
 from hive.thrift.structs import TABLE
 from metatide.stack.machine import free_port
-from query_api.audit import AUDITS, Audited, Auditor, ObjectDifference, Rounds, auditor
+from query_api.audit import AUDITS, Auditor, AuditResult, ObjectDifference, Rounds, auditor
 from query_api.audit.operations import PATH
 from query_api.audit.scopes import draw, known_scopes, ticket
 from query_api.database import DatabaseObjects, Primary
@@ -45,19 +45,19 @@ def own_world(new_metastore_database: Callable[[], str]) -> World:
     return world(new_metastore_database(), events=250, shards=2, seed=3)
 
 
-def audit(a_world: World, *scopes: Scope) -> list[Audited]:
+def audit(a_world: World, *scopes: Scope) -> list[AuditResult]:
     """Of these scopes, or of all."""
     return audited(a_world.url, a_world.shards, scopes)
 
 
-def wrong(found: list[Audited]) -> list[tuple[Scope, str, list[str]]]:
+def wrong(found: list[AuditResult]) -> list[tuple[Scope, str, list[str]]]:
     return [
         (scope, one.object, [field.field for field in one.fields])
         for scope, one in differences(found)
     ]
 
 
-def warm_table(audits: list[Audited]) -> TableName:
+def warm_table(audits: list[AuditResult]) -> TableName:
     """One with partitions of which everything was compared."""
     return next(
         one.scope.name
@@ -304,8 +304,8 @@ async def test_what_the_log_does_not_record_is_no_error(monkeypatch: pytest.Monk
     class Found:
         views = Views(MemoryShards(MemoryShard()))
 
-        async def audit(self, _: list[Scope]) -> list[Audited]:
-            return [Audited(scope, Position(0, 1), 2, 1, [silent, wrong])]
+        async def audit(self, _: list[Scope]) -> list[AuditResult]:
+            return [AuditResult(scope, Position(0, 1), 2, 1, [silent, wrong])]
 
     with capture_logs() as logs:
         await Rounds(cast("Auditor", Found()), 60, 1).round()
@@ -363,7 +363,7 @@ async def test_audits_are_asked_for_over_http(own_world: World) -> None:
         await primary.close()
     scopes = [*known_scopes(Views(own_world.shards))]
     assert drawn.json()["of"] == len(scopes)
-    audits = msgspec.json.decode(compared.content, type=list[Audited])
+    audits = msgspec.json.decode(compared.content, type=list[AuditResult])
     assert [one.scope for one in audits] == draw(scopes, 3, seed=9)
     assert refused.status_code == 400
     assert (many.status_code, many.json()["detail"]) == (400, "give at most 100 scopes, not 300")

@@ -34,18 +34,18 @@ class Orders {
 
 export const orders = new Orders();
 
-/** What the cache says of tables, without reading them. */
-export async function heldOf(tables) {
-  return (await ask("/v1/held", { tables })).data.tables;
+/** What the cache holds of tables, without reading them. */
+export async function cacheStates(tables) {
+  return (await ask("/v1/cache-states", { tables })).data.tables;
 }
 
 /** Polls until `isSo` holds; gives whether it did in time. `seen` is called each time. */
 export async function until(table, isSo, seen) {
   const end = Date.now() + WATCHED_MS;
   while (Date.now() < end) {
-    const [held] = await heldOf([table]);
-    seen(held);
-    if (isSo(held)) return true;
+    const [state] = await cacheStates([table]);
+    seen(state);
+    if (isSo(state)) return true;
     await new Promise((done) => setTimeout(done, WATCH_MS));
   }
   return false;

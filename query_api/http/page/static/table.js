@@ -3,7 +3,7 @@
 import { ask, inWords, path } from "./api.js";
 import { el, put, say } from "./dom.js";
 import { Explain } from "./explain.js";
-import { heldOf, orders, until } from "./orders.js";
+import { cacheStates, orders, until } from "./orders.js";
 import { columnsOf, partitionsOf, propertiesOf, statisticsOf } from "./contents.js";
 import { inShort, whyCold } from "./reasons.js";
 import { day } from "./units.js";
@@ -81,7 +81,7 @@ export class TableDetail {
     const name = this.#name;
     if (!name) return null;
     try {
-      const [held] = await heldOf([name]);
+      const [held] = await cacheStates([name]);
       if (name === this.#name) this.#show(held);
       return held;
     } catch (error) {
@@ -110,7 +110,7 @@ export class TableDetail {
     const name = this.#name;
     const turn = this.#turn;
     try {
-      const [before] = await heldOf([name]);
+      const [before] = await cacheStates([name]);
       await orders.give(what, name);
       say(this.said, "The order is on its way: a connector writes it into the topic.");
       const wasSeen = await this.#seen(what, name, turn, before);

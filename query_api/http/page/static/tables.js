@@ -2,7 +2,7 @@
 
 import { ask, path } from "./api.js";
 import { el, put } from "./dom.js";
-import { heldOf } from "./orders.js";
+import { cacheStates } from "./orders.js";
 import { Pane } from "./panes.js";
 import { inShort, whyCold } from "./reasons.js";
 import { Search } from "./search.js";
@@ -88,7 +88,7 @@ export class Tables {
     const db = this.#db;
     const marks = new Map();
     try {
-      const held = await heldOf(names.map((table) => `${this.#catalog}.${db}.${table}`));
+      const held = await cacheStates(names.map((table) => `${this.#catalog}.${db}.${table}`));
       held.forEach((one, i) => marks.set(names[i], one.warm ? ["good", "warm"]
         : ["cold", one.reason === "cold" ? `cold: ${whyCold(one.detail)}` : inShort(one.reason)]));
     } catch {

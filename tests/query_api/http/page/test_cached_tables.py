@@ -1,4 +1,4 @@
-"""Whether tables are held, without reading them."""
+"""Whether tables are in the cache, without reading them."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ from tests.query_api.http.read_client import ask
 from tests.query_api.http.warm_shards import warm
 from tests.query_api.shards import MemoryShard, MemoryShards, load_table
 
-PATH = "/v1/held"
+PATH = "/v1/cache-states"
 HARMLESS = "hive.sales.<img src=x onerror=alert(1)>"
 
 
-def ask_held(
+def ask_states(
     shards: MemoryShards, *tables: str, settings: Settings | None = None
 ) -> httpx.Response:
     responses: list[httpx.Response] = []
@@ -40,7 +40,7 @@ def one(table: str, *, reason: str = "", detail: str = "") -> dict[str, Any]:
 
 def test_warm_and_unknown_tables_are_told_in_the_order_of_the_question() -> None:
     shards = warm()
-    answer = ask_held(shards, HARMLESS, "hive.sales.orders", "sales.orders")
+    answer = ask_states(shards, HARMLESS, "hive.sales.orders", "sales.orders")
     assert answer.json() == {
         "tables": [
             one(HARMLESS, reason="cold", detail="never_loaded"),
@@ -62,15 +62,15 @@ def test_warm_and_unknown_tables_are_told_in_the_order_of_the_question() -> None
 def test_the_reason_is_the_one_that_a_read_would_get(
     shard: MemoryShard | None, reason: str, detail: str
 ) -> None:
-    answer = ask_held(MemoryShards(shard), "sales.orders")
+    answer = ask_states(MemoryShards(shard), "sales.orders")
     assert answer.json()["tables"] == [one("hive.sales.orders", reason=reason, detail=detail)]
 
 
 def test_a_refresh_is_seen_by_another_load() -> None:
     shard = MemoryShard(*load_table(3))
-    [first] = ask_held(MemoryShards(shard), "sales.orders").json()["tables"]
+    [first] = ask_states(MemoryShards(shard), "sales.orders").json()["tables"]
     shard.fold(load_table(4))
-    [second] = ask_held(MemoryShards(shard), "sales.orders").json()["tables"]
+    [second] = ask_states(MemoryShards(shard), "sales.orders").json()["tables"]
     assert (first["load"], second["load"]) == ("load-3", "load-4")
 
 
@@ -78,9 +78,9 @@ def test_owners_are_asked_and_one_that_does_not_answer_is_a_reason() -> None:
     with serving(warm()) as url:
         shards = MemoryShards(None)
         shards.urls[0] = url
-        assert ask_held(shards, "sales.orders").json()["tables"] == [one("hive.sales.orders")]
+        assert ask_states(shards, "sales.orders").json()["tables"] == [one("hive.sales.orders")]
     shards.urls[0] = f"http://127.0.0.1:{free_port()}"
-    [table] = ask_held(shards, "sales.orders").json()["tables"]
+    [table] = ask_states(shards, "sales.orders").json()["tables"]
     assert (table["warm"], table["reason"]) == (False, "not_owned")
 
 
@@ -106,13 +106,13 @@ def test_a_store_that_can_not_be_read_is_a_reason(monkeypatch: pytest.MonkeyPatc
         raise ClosedStoreError("the store is closed")
 
     monkeypatch.setattr(cached_tables, "read_facts", fail)
-    answer = ask_held(warm(), "sales.orders")
+    answer = ask_states(warm(), "sales.orders")
     assert answer.json()["tables"] == [one("hive.sales.orders", reason="store_error")]
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    assert ask_held(warm()).status_code == 400
-    assert ask_held(warm(), "nodatabase").status_code == 400
-    assert ask_held(warm(), *["a.b"] * 1001).status_code == 400
+    assert ask_states(warm()).status_code == 400
+    assert ask_states(warm(), "nodatabase").status_code == 400
+    assert ask_states(warm(), *["a.b"] * 1001).status_code == 400
     closed = Settings(tokens=Tokens({b"": Role.READ}))
-    assert ask_held(warm(), "sales.orders", settings=closed).status_code == 401
+    assert ask_states(warm(), "sales.orders", settings=closed).status_code == 401

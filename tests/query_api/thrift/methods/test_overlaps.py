@@ -12,7 +12,7 @@ import pytest
 from hive.names import table_name
 from hive.thrift.binary import decode
 from hive.thrift.structs import TABLE
-from query_api.audit import Audited
+from query_api.audit import AuditResult
 from query_api.audit.scopes import known_scopes
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind
@@ -58,7 +58,7 @@ class World:
         cold = [(one.scope, one.left_out) for one in self._audit() if one.left_out]
         assert not cold
 
-    def _audit(self) -> list[Audited]:
+    def _audit(self) -> list[AuditResult]:
         scopes = [
             scope
             for scope in known_scopes(Views(self.cache.source))
