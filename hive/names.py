@@ -45,7 +45,9 @@ class DatabaseName(msgspec.Struct, frozen=True, array_like=True):
 
 
 class TableName(NamedTuple):
-    """A table's full name. Made by `table_name` or `parse_table_name`, which fold case."""
+    """A table's full name, in lower case."""
+
+    # Made by `table_name` or `parse_table_name`, which fold case.
 
     catalog: str
     db: str

@@ -10,7 +10,7 @@ from query_api.latest.missing_events import Missing
 
 
 class ConnectorHealth(msgspec.Struct, frozen=True):
-    """One connector, as its last heartbeat tells."""
+    """A connector as its last heartbeat describes it."""
 
     name: str
     host: str
@@ -37,7 +37,7 @@ class ConnectorHealth(msgspec.Struct, frozen=True):
 
 
 class Health(msgspec.Struct, frozen=True):
-    """The health of the cache, as one process sees it at the moment of asking."""
+    """The health of the cache, as one process sees it now."""
 
     level: Level
     problems: list[str]

@@ -10,7 +10,8 @@ from metatide.config import Config
 
 
 class Level(StrEnum):
-    """How urgent something is."""
+    """How urgent something is: `green` is well, `amber` is late, and at `red` somebody must look at
+    it now."""
 
     GREEN = "green"
     AMBER = "amber"
@@ -26,7 +27,7 @@ def worst(levels: Iterable[Level]) -> Level:
 
 
 class Thresholds(msgspec.Struct, frozen=True):
-    """Ages in seconds."""
+    """The ages in seconds beyond which the cache is late, and beyond which that is an alarm."""
 
     amber_s: int = 10
     red_s: int = 30

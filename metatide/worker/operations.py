@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 
 class ImageRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The shard to copy; all shards of the worker, if none is named."""
+    """The shard to make an image of; if none is named, all shards of the worker."""
 
     shard: int | None = None
 
@@ -121,7 +121,7 @@ WORKER: Final[tuple[Operation[Reporter, Any, Any], ...]] = (
         "getShardContent",
         "get",
         "/v1/status/shards/{shard}",
-        "What is in a shard of this worker; takes its time, since every entry is read",
+        "What a shard of this worker holds; slow, since every entry is read",
         _content,
         ShardContent,
         ShardContent(0, 4_096_000, 96, {"doubt: renamed": 1}, {"tables": Objects(97, 812.5)}),
@@ -149,7 +149,7 @@ THRIFT: Final[tuple[Operation[WorkerThriftServer, Any, Any], ...]] = (
         "getThriftPort",
         "get",
         PORT_PATH,
-        "The address of this worker's Thrift server",
+        "The port of this worker's Thrift server",
         _port,
         ThriftPort,
         ThriftPort(9083),

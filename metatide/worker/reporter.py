@@ -22,7 +22,7 @@ PROBE_PATIENCE_S: Final = 0.3
 
 
 class MemberStatus(WorkerStatus, frozen=True):
-    """One worker and its shards, and the health of the cache as it sees it."""
+    """A worker and its shards, and the health of the cache as the worker sees it."""
 
     version: str = ""
     """The version of Metatide that it runs."""

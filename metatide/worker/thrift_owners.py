@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 
 class ThriftPort(msgspec.Struct, frozen=True):
-    """The address of a worker's Thrift server."""
+    """The port of a worker's Thrift server."""
 
     port: int
 

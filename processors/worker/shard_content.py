@@ -25,14 +25,14 @@ OBJECTS: Final = {
 
 
 class Objects(Struct, frozen=True):
-    """How many entries there are of a kind, and how long they are with their keys."""
+    """The number of objects of one kind, and their mean size with their keys."""
 
     count: int
     mean_bytes: float
 
 
 class ShardContent(Struct, frozen=True):
-    """A shard's tables and objects."""
+    """What the store of a shard holds: its warm and cold tables, and its objects by kind."""
 
     shard: int
     store_bytes: int

@@ -9,14 +9,14 @@ from processors.worker.worker import Worker
 
 
 class UnreadableRecord(Struct, frozen=True):
-    """A record that stops its shard."""
+    """A record of the topic that can't be read: its shard stops there."""
 
     offset: int
     reason: str
 
 
 class ShardStatus(Struct, frozen=True):
-    """One shard, cheap to tell."""
+    """A shard of a worker: what it does, and how far it is."""
 
     shard: int
     phase: str

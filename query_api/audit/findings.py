@@ -37,7 +37,7 @@ class ObjectDifference(msgspec.Struct, frozen=True):
 
 
 class AuditResult(msgspec.Struct, frozen=True):
-    """The result for one scope."""
+    """What the comparison of one scope shows."""
 
     scope: Scope
     position: Position | None = None

@@ -24,7 +24,7 @@ SAMPLE_MAX: Final = 1_000_000
 
 
 class AuditSample(msgspec.Struct, frozen=True):
-    """A sample of the scopes held here."""
+    """A sample of the scopes that this worker can compare; `of` is the number of all."""
 
     of: int
     scopes: list[Scope]
@@ -80,7 +80,7 @@ AUDITS: Final[tuple[Operation[Auditor, Any, Any], ...]] = (
         AuditSample(250, [_SCOPE]),
         Access.ADMINISTRATORS,
         query=(
-            ("sample", "The maximum number.", 100),
+            ("sample", "How many scopes at most.", 100),
             ("seed", "The same seed gives the same sample.", 0),
         ),
     ),

@@ -51,14 +51,15 @@ class Orders(Protocol):
 
 
 class ServingRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether the cache serves. `above` is the highest version of such an order that any shard
-    shows, where the worker that takes this one may not hold all shards."""
+    """An order to pause the cache or to resume. `above` is the highest `pause_version` of any
+    shard, and needed where the worker that takes the order doesn't hold all shards."""
 
     above: Natural = 0
 
 
 class ResetRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`above` is the highest epoch that any shard shows."""
+    """An order to begin a new epoch. `above` is the highest `epoch` of any shard, and needed where
+    the worker that takes the order doesn't hold all shards."""
 
     above: Natural = 0
 
@@ -66,7 +67,8 @@ class ResetRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TableLists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which tables are cached, by Hive's patterns over `db.table`. A table is cached if the
     whitelist is empty or matches it, and the blacklist doesn't match it. `above` is the highest
-    version of lists that any shard shows.
+    `lists_version` of any shard, and needed where the worker that takes the order doesn't hold all
+    shards.
     """
 
     whitelist: list[str] = []
@@ -75,8 +77,8 @@ class TableLists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SkipRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The records to pass over if they can't be read: the one at `offset`, or those up to `last`,
-    too."""
+    """The records to pass over if they can't be read: the one at `offset`, or all from `offset` to
+    `last`."""
 
     shard: Natural
     offset: Natural
@@ -84,7 +86,7 @@ class SkipRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OrderReceipt(msgspec.Struct, frozen=True):
-    """How many orders were sent."""
+    """The number of orders that were sent. A connector carries them out."""
 
     orders: int
 
@@ -322,7 +324,7 @@ ORDERS: Final[tuple[Operation[Administration, Any, Any], ...]] = (
     _order(
         "skipRecords",
         "skip",
-        "Pass over a record that can't be read; its shard drops everything and is paused",
+        "Pass over records that can't be read; their shard drops everything and is paused",
         Administration.skip,
         SkipRequest(0, 5678),
     ),

@@ -6,7 +6,7 @@ _TEXT: Final[dict[str, Any]] = {"type": "string"}
 _COUNT: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
 _NEXT: Final = {
     "type": ["string", "null"],
-    "description": "The value of after for the next page; null on the last page",
+    "description": "The value of `after` for the next page; null on the last page",
 }
 _STATISTICS: Final = {
     "type": "array",
@@ -28,8 +28,14 @@ def _object(properties: dict[str, Any], optional: tuple[str, ...] = ()) -> dict[
 _WRITE_IDS: Final = _object(
     {
         "fullTableName": _TEXT,
-        "id": {"type": ["integer", "null"], "description": "null if there is no such table"},
-        "validWriteIdList": {**_TEXT, "description": "A ValidReaderWriteIdList"},
+        "id": {
+            "type": ["integer", "null"],
+            "description": "The id of the table; null if there is no such table",
+        },
+        "validWriteIdList": {
+            **_TEXT,
+            "description": "The write ids that a reader sees: a ValidReaderWriteIdList as text",
+        },
     }
 )
 ANSWERS: Final[dict[str, dict[str, Any]]] = {
@@ -49,7 +55,7 @@ ANSWERS: Final[dict[str, dict[str, Any]]] = {
         {
             "partStats": {
                 "type": "object",
-                "description": "By the names of partitions",
+                "description": "The statistics of each partition, by its name",
                 "additionalProperties": _STATISTICS,
             }
         }
@@ -59,7 +65,7 @@ ANSWERS: Final[dict[str, dict[str, Any]]] = {
             "colStats": _STATISTICS,
             "missing": {
                 "type": "object",
-                "description": "Fields that only Hive can tell, by columns",
+                "description": "The fields that only Hive can compute, by the names of columns",
                 "additionalProperties": {"type": "array", "items": _TEXT},
             },
         }

@@ -244,7 +244,7 @@ ENDPOINTS: Final = (
     Endpoint(
         id="getPartitionStatistics",
         path=f"{_TABLE}/partition-statistics",
-        summary="The statistics of columns of partitions, by the names of these",
+        summary="The statistics of columns of single partitions",
         read=_partition_statistics,
         encode=encode.partition_statistics,
         parameters=(*_FIGURES, "name"),
@@ -276,7 +276,7 @@ ENDPOINTS: Final = (
     Endpoint(
         id="listTables",
         path="/v1/databases/{db}/tables",
-        summary="The tables of a database as lists show them",
+        summary="The tables of a database: their names, types, owners and comments",
         read=_tables,
         encode=encode.table_lines,
         parameters=(*_CATALOG, "pattern", "type", *_PAGE),
@@ -285,7 +285,7 @@ ENDPOINTS: Final = (
     Endpoint(
         id="getTables",
         path="/v1/tables",
-        summary="Those of several tables that exist",
+        summary="Several tables by their names; those that don't exist are left out",
         read=lambda parameters: GetTables(parameters.tables("name")),
         encode=encode.tables,
         parameters=("name",),
@@ -297,7 +297,7 @@ ENDPOINTS: Final = (
     Endpoint(
         id="listTableMetadata",
         path="/v1/table-metadata",
-        summary="The tables of several databases as lists show them",
+        summary="The tables of several databases: their names, types, owners and comments",
         read=_tables_of_all,
         encode=encode.table_lines_of_all,
         parameters=(*_CATALOG, "database", "pattern", "type", "name", *_PAGE),

@@ -99,9 +99,9 @@ def document(more: Iterable[AnyOperation] = ()) -> dict[str, Any]:
             "securitySchemes": {
                 "token": _scheme("A token of the role read or admin, if tokens are configured"),
                 "adminToken": _scheme(
-                    "A token of the role admin; where there are no tokens, it must be asked from "
-                    "this machine. A proof of the workers' secret, as commands send it, needs no "
-                    "token"
+                    "A token of the role admin; where there are no tokens, the request must come "
+                    "from the worker's own machine. A proof of the workers' secret, as commands "
+                    "send it, needs no token"
                 ),
             },
         },
@@ -161,7 +161,7 @@ def _operation(
                 "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS},
                 "content": content,
             },
-            "304": {"description": "The answer is the one that If-None-Match names"},
+            "304": {"description": "The answer is still the one that If-None-Match names"},
             **{status: _problem(_PROBLEMS[status]) for status in _failures(endpoint)},
         },
     }
@@ -216,8 +216,9 @@ def _problem(what: str) -> dict[str, Any]:
 
 _PROBLEMS: Final = {
     "400": "The request is invalid",
-    "401": "The token is not known",
-    "403": "The caller may not ask this: see docs/http.md of reads, docs/operate.md of orders",
+    "401": "The token is missing or isn't known",
+    "403": "The caller isn't allowed to do this: docs/http.md says who may read, docs/operate.md "
+    "who may give orders",
     "404": "There is no such object",
     "413": "The request is too long, or has too many names",
     "415": "The body is not of the type application/json",
@@ -230,7 +231,7 @@ _IN_BODY: Final = frozenset(("name", "table", "filter", "prefix"))
 _FAILURES: Final = ("400", *Access.READERS.value, "404", "413", "503")
 _PROBLEM: Final = {
     "type": "object",
-    "description": "RFC 9457",
+    "description": "An error, in the form of RFC 9457",
     "properties": {
         "type": TEXT,
         "title": TEXT,
@@ -243,7 +244,7 @@ _BY_WRITE_IDS: Final = "ByWriteIds"
 _WRITE_IDS: Final = {"write_ids": in_query("write_ids")["example"]}
 _NAMES: Final = {
     "type": "object",
-    "description": "What may be too long for a URL",
+    "description": "Parameters that may be too long for a URL",
     "properties": {
         "names": {"type": "array", "items": TEXT},
         "filter": TEXT,
@@ -253,7 +254,7 @@ _NAMES: Final = {
 }
 _HEADERS: Final = {
     "Metatide-Source": {
-        "description": "Who answered",
+        "description": "Whether the cache answered, or the metastore's database",
         "schema": {"type": "string", "enum": list(Source)},
     },
     "Metatide-Reason": {
@@ -266,5 +267,5 @@ _HEADERS: Final = {
         "example": "0:1234",
     },
     "Metatide-Detail": {"description": "Details of the reason, if there are any", "schema": TEXT},
-    "ETag": {"description": "For If-None-Match", "schema": TEXT},
+    "ETag": {"description": "The tag of this answer, for If-None-Match", "schema": TEXT},
 }

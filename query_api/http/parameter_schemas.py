@@ -44,14 +44,18 @@ _PARAMETERS: Final[dict[str, tuple[str, dict[str, Any], Any]]] = {
     ),
     "catalog": ("The catalog; hive by default.", TEXT, "hive"),
     "pattern": (
-        "Hive's pattern: * for any characters, | between alternatives.",
+        "A pattern of names as in Hive: * for any characters, | between alternatives.",
         TEXT,
         "or*|sa*|to_*",
     ),
-    "database": ("Hive's pattern of databases.", TEXT, "sales*"),
+    "database": ("A pattern of names of databases, in the same form.", TEXT, "sales*"),
     "type": ("A table type; may be repeated.", TEXT, "MANAGED_TABLE"),
-    "after": ("Start after this name: the field next of the previous page.", TEXT, ""),
-    "limit": ("The maximum number.", {"type": "integer", "minimum": 1}, 100),
+    "after": (
+        "The name after which the page begins: the field `next` of the previous page.",
+        TEXT,
+        "",
+    ),
+    "limit": ("How many at most.", {"type": "integer", "minimum": 1}, 100),
     "filter": (
         "A filter as Hive's get_partitions_by_filter takes it; instead of prefix and name.",
         TEXT,

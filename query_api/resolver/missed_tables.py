@@ -13,7 +13,7 @@ TABLES_MAX: Final = 10_000
 
 
 class MissedTable(msgspec.Struct, frozen=True):
-    """One table."""
+    """A table, and how many of its reads the cache didn't answer, by reason."""
 
     table: str
     misses: int

@@ -47,7 +47,7 @@ class Outcome:
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """A call that the cache would have answered differently."""
+    """A call to which cache and metastore have different answers."""
 
     at_s: float
     method: str

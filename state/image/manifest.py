@@ -12,7 +12,7 @@ FORMAT: Final = 1
 
 
 class File(msgspec.Struct, frozen=True):
-    """A file of a store."""
+    """A file of an image."""
 
     name: str
     size: int
@@ -21,7 +21,9 @@ class File(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """An image of a shard at a position; an image without a manifest is none."""
+    """An image of a shard: the position that it holds, and its files."""
+
+    # Files without a manifest are no image.
 
     format: int = FORMAT
     identity: Identity

@@ -43,7 +43,9 @@ class Change(Record, frozen=True, tag="c"):
 
 
 class ScopeKind(StrEnum):
-    """What a load reads."""
+    """What a scope holds: a table with all that belongs to it, its write ids alone, the tables and
+    functions of a database (`names`), the databases of a catalog, or the objects of a table of
+    which the cache isn't sure."""
 
     TABLE = "table"
     """One table with everything that belongs to it, write ids included."""
@@ -58,7 +60,8 @@ class ScopeKind(StrEnum):
 
 
 class Scope(msgspec.Struct, frozen=True, array_like=True):
-    """What a load reads, or what a signal asks for. Unused parts of the name are empty."""
+    """A table, or a list of names: what is loaded or compared at once. Unused parts of the name are
+    empty."""
 
     kind: ScopeKind
     name: TableName

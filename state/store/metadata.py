@@ -12,10 +12,10 @@ POSITION_END: Final = POSITION_KEY + b"\0"
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """Which shard of which topic a store holds; written once, when the store is made.
+    """Which shard of which topic a store holds."""
 
-    Encoded as a map, so that any version can read `format_version` of any other.
-    """
+    # Written once, when the store is made. Encoded as a map, so that any version can read
+    # `format_version` of any other.
 
     format_version: int
     topic_id: str
@@ -24,7 +24,8 @@ class Identity(Struct, frozen=True, kw_only=True):
 
 
 class StorePosition(Struct, frozen=True, array_like=True, order=True):
-    """How far a store is: the last event id applied, and the first offset that isn't folded yet."""
+    """How far a store is: the last event applied, and the offset of the next record that it
+    applies."""
 
     epoch: int = 0
     applied: int = 0

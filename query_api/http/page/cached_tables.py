@@ -19,7 +19,7 @@ PATH: Final = "/v1/cache-states"
 
 
 class TableCacheState(msgspec.Struct, frozen=True):
-    """What the cache knows of a table."""
+    """Whether a table is in the cache, and if not, why."""
 
     table: str
     warm: bool
@@ -32,7 +32,7 @@ class TableCacheState(msgspec.Struct, frozen=True):
 
 
 class TableCacheStates(msgspec.Struct, frozen=True):
-    """The tables in the order of the request."""
+    """The states of tables, in the order of the request."""
 
     tables: list[TableCacheState]
 

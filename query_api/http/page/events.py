@@ -16,7 +16,7 @@ FRESH_S: Final = 1.0
 
 
 class Event(msgspec.Struct, frozen=True):
-    """A row of the notification log."""
+    """A row of the metastore's notification log, without its message."""
 
     event: int
     time_s: int

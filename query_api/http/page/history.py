@@ -24,7 +24,7 @@ class Counted(NamedTuple):
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """The figures of the seconds up to a moment."""
+    """The reads a second before a moment, and how late the cache was then."""
 
     ago_s: float
     hits_per_s: float
@@ -34,7 +34,7 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct, frozen=True):
-    """The last hour, the oldest moment first."""
+    """The last hour in steps of `every_s` seconds, the oldest first."""
 
     every_s: float
     moments: list[Moment]

@@ -27,7 +27,7 @@ MISSED_MAX: Final = 10
 
 
 class ShardPart(msgspec.Struct, frozen=True):
-    """A shard as its owner reports it."""
+    """A shard as the worker that holds it reports it."""
 
     shard: int
     position: str
@@ -37,7 +37,7 @@ class ShardPart(msgspec.Struct, frozen=True):
 
 
 class WorkerPart(msgspec.Struct, frozen=True):
-    """One worker."""
+    """A worker of the group: its shards, and what it has answered."""
 
     url: str
     """Empty for the worker that answers."""
@@ -54,7 +54,7 @@ class WorkerPart(msgspec.Struct, frozen=True):
 
 
 class Overview(msgspec.Struct, frozen=True):
-    """The overview of a group."""
+    """The workers of a group, and what each of them holds and has answered."""
 
     shard_count: int
     position: str

@@ -21,7 +21,8 @@ class AnswerCount(msgspec.Struct, frozen=True):
 
 
 class LatencyHistogram(msgspec.Struct, frozen=True):
-    """How long a server's answers from one source took, since the worker began."""
+    """How long a server's answers from one source took, since the worker began: a count for each
+    bucket of `bounds_s`, and one for slower answers."""
 
     server: str
     source: str
@@ -43,7 +44,7 @@ class MethodCalls(msgspec.Struct, frozen=True):
 
 
 class ThriftPart(msgspec.Struct, frozen=True):
-    """A worker's Thrift server."""
+    """A worker's Thrift server: its open connections, its calls, and how long they took."""
 
     connections: int
     methods: list[MethodCalls]

@@ -21,7 +21,7 @@ FIRST_S_MAX: Final = 2.0
 
 
 class TableCounts(msgspec.Struct, frozen=True):
-    """The counts of one shard."""
+    """The numbers of warm and cold tables in a shard."""
 
     warm: int
     cold: dict[str, int]
