@@ -112,7 +112,7 @@ def prewarm(url: str, broker: str, threads: int) -> Loader:
     topic_admin.create(events)
     loader = Loader(make_engine(url), events, workers=threads)
     loader.plan()
-    loader.start(0, asks=False)
+    loader.start(0, listens=False)
     while not loader.idle:
         assert loader.fault is None, loader.fault
         time.sleep(LOOK_S)

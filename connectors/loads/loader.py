@@ -137,12 +137,12 @@ class Loader:
             self._epoch = epoch
             self._queue.forget()
 
-    def start(self, epoch: int, *, asks: bool = True) -> None:
-        """Starts the threads; with `asks`, also the one that reads the signals topic."""
+    def start(self, epoch: int, *, listens: bool = True) -> None:
+        """Starts the threads; with `listens`, also the one that reads the signals topic."""
         assert not self._threads
         self._epoch = epoch
         work: list[Callable[[], None]] = [self._load_batches] * self._workers
-        if asks:
+        if listens:
             work.append(self._listen)
         for number, target in enumerate(work):
             thread = threading.Thread(target=target, name=f"loader-{number}", daemon=True)
@@ -349,10 +349,10 @@ class Loader:
     def _listen(self) -> None:
         while not self._stopped.is_set():
             try:
-                asks = self._signals = SignalsConsumer(self._topic)
+                signals = self._signals = SignalsConsumer(self._topic)
                 try:
                     while not self._stopped.is_set():
-                        fault = asks.read(
+                        fault = signals.read(
                             self._take, self.metrics.requests.labels("unreadable").inc
                         )
                         if fault is not None:
@@ -360,7 +360,7 @@ class Loader:
                             self._stopped.wait(_RETRY_S_FIRST)
                 finally:
                     self._signals = None
-                    asks.close()
+                    signals.close()
             except MachineError as error:
                 self._complain(error)
                 self._stopped.wait(_RETRY_S_MAX)

@@ -55,8 +55,9 @@ class LoadMetrics:
             "metatide_loads_waiting", "Loads that are still to begin.", registry=registry
         )
         self.requests = Counter(
-            "metatide_loads_asked",
-            "Asks for loads, by what became of them: taken, answered, rests, unreadable, refused.",
+            "metatide_loads_received_requests",
+            "Requests for loads that arrived, by what became of them: taken, answered, rests, "
+            "unreadable, refused.",
             ["result"],
             registry=registry,
         )

@@ -116,7 +116,7 @@ def _plan(database: Database, lists: TableLists, published: int) -> list[Planned
 
 def _load(loader: Loader, events: Topic, epoch: int) -> None:
     collect_seldom()
-    loader.start(epoch, asks=False)
+    loader.start(epoch, listens=False)
     try:
         while not loader.idle:
             if loader.fault is not None:

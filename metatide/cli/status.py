@@ -46,7 +46,7 @@ class _Answer(msgspec.Struct):
     ready: bool
     disk_bytes: int
     memory_bytes: int
-    asks_waiting: int
+    load_requests_waiting: int
     shards: list[_Shard]
     health: Health | None = None
 
@@ -171,7 +171,8 @@ def _show(console: Console, worker: dict[str, Any]) -> None:
     console.print(
         f"{worker['name']} ({worker['address']}) {ready}, Metatide {worker.get('version', '?')}, "
         f"stores {worker['disk_bytes'] >> 20} MiB, "
-        f"memory {worker['memory_bytes'] >> 20} MiB, {worker['asks_waiting']} asks waiting"
+        f"memory {worker['memory_bytes'] >> 20} MiB, "
+        f"{worker['load_requests_waiting']} load requests waiting"
     )
     names = ("shard", "phase", "position", "lag records", "lag ms", "image s", "fault")
     table = Table(*names, box=None, pad_edge=False, header_style="bold")

@@ -265,7 +265,7 @@ ALERTS: Final = (
     Alert(
         "StaysCold",
         "worker",
-        "metatide_asks_oldest_seconds > 1800",
+        "metatide_load_requests_oldest_seconds > 1800",
         "1m",
         "warning",
         "{{ $labels.instance }} has waited for a load for {{ $value | humanizeDuration }}",

@@ -132,9 +132,9 @@ OVERVIEW: Final = (
                 steps=(("orange", 10), ("red", 30)),
             ),
             Panel(
-                "Loads that wait",
-                [Query("sum(metatide_asks_waiting)")],
-                description="Tables and lists that are cold, and were asked for.",
+                "Load requests waiting",
+                [Query("sum(metatide_load_requests_waiting)")],
+                description="Loads of cold tables and lists that were requested and haven't come.",
                 kind="stat",
                 width=4,
             ),

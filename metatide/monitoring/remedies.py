@@ -89,10 +89,10 @@ SECTIONS: Final = (
             "metatide_shard_faults": "Rising: `metatide status` and the worker's log say why.",
             "metatide_rebalances": "Rising without restarts: workers miss their session; raise "
             "`worker.session_timeout_s`, or give them CPU.",
-            "metatide_asks": "Rising fast: something makes tables cold again and again: see "
-            "`metatide_connect_faults` and `metatide status --content`.",
-            "metatide_asks_waiting": "As the age of the oldest of them.",
-            "metatide_asks_oldest_seconds": "Above half an hour: nobody loads. See that a "
+            "metatide_load_requests": "Rising fast: something makes tables cold again and again: "
+            "see `metatide_connect_faults` and `metatide status --content`.",
+            "metatide_load_requests_waiting": "As the age of the oldest of them.",
+            "metatide_load_requests_oldest_seconds": "Above half an hour: nobody loads. See that a "
             "connector runs, and `metatide_loads_faults`.",
             "metatide_image_made_seconds": "Old: see MetatideImagesOld and "
             "MetatideServedImagesOld in docs/alerts.md.",
@@ -160,8 +160,8 @@ SECTIONS: Final = (
             "metatide_loads_failed_seconds": "As `metatide_loads_faults`, also of what went wrong "
             "before Prometheus first looked.",
             "metatide_loads_waiting": "Growing: more is asked for than is loaded: add connectors.",
-            "metatide_loads_asked": "Many `unreadable`: workers of a later release than the "
-            "connector's. Upgrade connectors. `rests`: as `metatide_loads_vain`.",
+            "metatide_loads_received_requests": "Many `unreadable`: workers of a later release "
+            "than the connector's. Upgrade connectors. `rests`: as `metatide_loads_vain`.",
             "metatide_loads_vain": "Rising: a shard claims events that the log doesn't have: see "
             "MetatideLoadsInVain in docs/alerts.md.",
             "metatide_loads_batch_seconds": "High: the database is slow, or tables are large.",

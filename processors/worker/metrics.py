@@ -64,12 +64,15 @@ class Metrics:
             "Times that the group shared out its shards again.",
             registry=self.registry,
         )
-        self.asks = Counter("metatide_asks", "Loads that were asked for.", registry=self.registry)
-        self.asks_waiting = gauge(
-            "metatide_asks_waiting", "Loads that were asked for and haven't come."
+        self.load_requests = Counter(
+            "metatide_load_requests", "Requests for loads that were sent.", registry=self.registry
         )
-        self.asks_oldest_s = gauge(
-            "metatide_asks_oldest_seconds", "The age of the oldest of them; 0 if there is none."
+        self.load_requests_waiting = gauge(
+            "metatide_load_requests_waiting", "Loads that were requested and haven't come."
+        )
+        self.load_requests_oldest_s = gauge(
+            "metatide_load_requests_oldest_seconds",
+            "The age of the oldest of them; 0 if there is none.",
         )
         self.lag_records = gauge(
             "metatide_lag_records", "Records that a shard has yet to fold.", "shard"

@@ -302,7 +302,7 @@ class Signals:
         except (BufferError, KafkaException) as error:
             log.warning("a load can't be requested", scope=str(request.scope)[:200], why=str(error))
             return
-        self._metrics.asks.inc()
+        self._metrics.load_requests.inc()
 
     def _make_topic(self) -> bool:
         """Creates the signals topic unless it exists; returns whether it does."""

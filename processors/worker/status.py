@@ -42,7 +42,7 @@ class WorkerStatus(Struct, frozen=True):
     up_s: float
     disk_bytes: int
     memory_bytes: int
-    asks_waiting: int
+    load_requests_waiting: int
     shards: list[ShardStatus]
 
 
@@ -58,7 +58,7 @@ def worker_status(worker: Worker) -> WorkerStatus:
         round(time.time() - worker.began_s, 3),
         worker.limits.disk_bytes,
         worker.limits.memory_bytes,
-        worker.asks_waiting,
+        worker.load_requests_waiting,
         [_shard_status(worker.shards[number]) for number in sorted(worker.shards)],
     )
 

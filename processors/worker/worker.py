@@ -115,7 +115,7 @@ class Worker:
         return self._limits
 
     @property
-    def asks_waiting(self) -> int:
+    def load_requests_waiting(self) -> int:
         return 0 if self._signals is None else self._signals.waiting
 
     def owners(self) -> dict[int, str]:
@@ -299,8 +299,10 @@ class Worker:
         if self._parts is not None:
             metrics.store_memory_bytes.set(self._parts.budget.bytes)
         metrics.over_limit.set(limits.fault is not None)
-        metrics.asks_waiting.set(self.asks_waiting)
-        metrics.asks_oldest_s.set(0.0 if self._signals is None else self._signals.oldest_age_s)
+        metrics.load_requests_waiting.set(self.load_requests_waiting)
+        metrics.load_requests_oldest_s.set(
+            0.0 if self._signals is None else self._signals.oldest_age_s
+        )
         metrics.are_in(shard.phase for shard in self.shards.values())
         metrics.stop_at(shard.unreadable for shard in self.shards.values())
 

@@ -128,8 +128,8 @@ class Administration:
         """Load these tables if they aren't loaded yet."""
         tables = self._let_in(request.body.distinct())
         epoch = self._views.reached.epoch
-        asks = [LoadRequest(epoch, Scope(ScopeKind.TABLE, name), 0) for name in tables]
-        return await self._send(request.by, "warm", asks, tables=_texts(tables))
+        requests = [LoadRequest(epoch, Scope(ScopeKind.TABLE, name), 0) for name in tables]
+        return await self._send(request.by, "warm", requests, tables=_texts(tables))
 
     async def refresh(self, request: OperationRequest[TableNames]) -> OrderReceipt:
         """Drop these tables and load them again."""

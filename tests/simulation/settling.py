@@ -171,7 +171,7 @@ def check_silence(world: World) -> None:
         before = _signals(world)
         world.run(world.scheduler.now + _WINDOW_S)
         waiting = any(
-            node.worker is not None and node.worker.asks_waiting for node in world.workers
+            node.worker is not None and node.worker.load_requests_waiting for node in world.workers
         )
         is_silent = not waiting and _signals(world) == before
 

@@ -87,7 +87,7 @@ def until(what: Callable[[], bool]) -> None:
 
 
 def run(loader: Loader) -> None:
-    loader.start(0, asks=False)
+    loader.start(0, listens=False)
     try:
         until(lambda: loader.idle)
         assert loader.fault is None
@@ -184,7 +184,7 @@ def test_what_a_failing_database_kept_from_being_read_again_is_read_later(
     monkeypatch.setattr("connectors.loads.loader.reread", fail_once)
     monkeypatch.setattr(batch, "refusal", lambda _, error: batch.unreadable(error))
     loader = Loader(database.engine, events)
-    loader.start(0, asks=False)
+    loader.start(0, listens=False)
     loader.ask(LoadRequest(0, Scope(ScopeKind.OBJECTS, table), 1, objects=((),)))
     try:
         until(lambda: loader.idle and len(asked_for) > 1)
@@ -232,7 +232,7 @@ def test_a_load_ends_once_the_events_that_it_has_seen_are_published(
     table = next(scope for scope in scopes(database) if scope.kind is ScopeKind.TABLE)
     watermark = Watermark()
     loader = Loader(database.engine, events, watermark=watermark)
-    loader.start(0, asks=False)
+    loader.start(0, listens=False)
     loader.ask(LoadRequest(0, Scope(kind, table.name), 1, objects=((),)))
     until(lambda: len(watermark.wanted(1)) == 1)
     with store.engine.begin() as connection:
@@ -339,7 +339,7 @@ def test_a_prewarm_loads_again_what_an_order_has_deleted(database: Database, eve
     assert ended_scopes(events, 0) == ended - tables < ended
 
 
-def test_asks_are_answered_once(database: Database, events: Topic) -> None:
+def test_requests_are_answered_once(database: Database, events: Topic) -> None:
     table = next(scope for scope in scopes(database) if scope.kind is ScopeKind.TABLE)
     ids = Scope(ScopeKind.WRITE_IDS, table.name)
     loader = Loader(database.engine, events)
@@ -358,7 +358,7 @@ def test_asks_are_answered_once(database: Database, events: Topic) -> None:
         sample = loader.metrics.registry.get_sample_value
 
         def count(result: str) -> float:
-            return sample("metatide_loads_asked_total", {"result": result}) or 0
+            return sample("metatide_loads_received_requests_total", {"result": result}) or 0
 
         until(lambda: count("unreadable") == 1)
         until(lambda: loader.idle)
@@ -423,7 +423,7 @@ def test_a_database_that_fails_is_tried_again(store: Store, events: Topic) -> No
     nowhere = make_engine(store.engine.url.set(drivername="postgresql", database="nowhere"))
     loader = Loader(nowhere, events)
     scope = Scope(ScopeKind.TABLE, TableName("hive", "db", "t"))
-    loader.start(0, asks=False)
+    loader.start(0, listens=False)
     loader.ask(LoadRequest(0, scope, 0))
     try:
         until(lambda: loader.fault is not None)
@@ -451,7 +451,7 @@ def test_a_database_that_cant_be_followed_yet_is_tried_again(
     loader.ask(LoadRequest(0, Scope(ScopeKind.DATABASES, TableName("hive", "", "")), 0))
     with monkeypatch.context() as patches:
         patches.setattr(batch, "find_database", find_older)
-        loader.start(0, asks=False)
+        loader.start(0, listens=False)
         try:
             until(lambda: faults(loader, "source") > 2)
             assert isinstance(loader.fault, SourceError)
@@ -469,7 +469,7 @@ def test_a_file_of_certificates_that_is_missing_is_waited_for(store: Store, tmp_
         "127.0.0.1:1", "away", 1, {"security.protocol": "ssl", "ssl.ca.location": f"{missing}"}
     )
     loader = Loader(store.engine, away)
-    loader.start(0, asks=False)
+    loader.start(0, listens=False)
     try:
         until(lambda: faults(loader, "publish") > WORKERS)
         assert isinstance(loader.fault, PublishError)

@@ -39,7 +39,7 @@ def test_a_load_that_is_stopped_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(loader, "_load", wait)
     loader.ask(LoadRequest(0, SCOPE, 0))
-    loader.start(0, asks=False)
+    loader.start(0, listens=False)
     assert begun.wait(PATIENCE_S)
     loader.stop()
     assert loader.fault is None

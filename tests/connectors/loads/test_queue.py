@@ -136,7 +136,7 @@ def test_what_failed_is_due_again() -> None:
     assert due.take(0) == [scope(0)]
 
 
-def test_a_new_epoch_makes_asks_count_again() -> None:
+def test_a_new_epoch_makes_requests_count_again() -> None:
     due = queue(1)
     due.done(due.take(0), 9)
     due.forget()
@@ -190,7 +190,7 @@ def test_batches_hold_all_in_order_and_no_more_than_they_should(counts: list[int
     assert due.empty()
 
 
-def test_few_asks_share_a_snapshot() -> None:
+def test_few_requests_share_a_snapshot() -> None:
     due = queue()
     for number in range(ASKED_AT_ONCE + 1):
         due.ask(scope(number), 1)

@@ -116,7 +116,7 @@ async def test_what_a_worker_misses_becomes_warm(
             worker.ask(table_shard(wanted, SHARDS), Scope(ScopeKind.TABLE, wanted), 0)
             await until(lambda: warm(worker, wanted))
             assert not warm(worker, other)
-            await until(lambda: worker.asks_waiting == 0)
+            await until(lambda: worker.load_requests_waiting == 0)
 
 
 async def test_an_order_that_fails_as_none_should_keeps_no_load_from_coming(

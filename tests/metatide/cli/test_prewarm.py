@@ -130,7 +130,7 @@ def test_what_was_not_loaded_fails_it(
         idle=idle,
         fault=fault,
         given_up=given_up,
-        start=lambda epoch, asks: calls.append(f"start {epoch} {asks}"),
+        start=lambda epoch, listens: calls.append(f"start {epoch} {listens}"),
         stop=lambda: calls.append("stop"),
     )
     with pytest.raises(MachineError, match=says):

@@ -32,7 +32,7 @@ MEMBER = {
     "ready": True,
     "disk_bytes": 0,
     "memory_bytes": 0,
-    "asks_waiting": 0,
+    "load_requests_waiting": 0,
     "shards": [SHARD],
 }
 

@@ -147,8 +147,8 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
         {f"metatide_loads_vain_total{{{CONNECTOR}}}": "0x20 1x10 2x30"},
     ),
     "StaysCold": (
-        {f"metatide_asks_oldest_seconds{{{WORKER}}}": "0+60x60"},
-        {f"metatide_asks_oldest_seconds{{{WORKER}}}": "0+60x29 1x30"},
+        {f"metatide_load_requests_oldest_seconds{{{WORKER}}}": "0+60x60"},
+        {f"metatide_load_requests_oldest_seconds{{{WORKER}}}": "0+60x29 1x30"},
     ),
     "DatabaseFails": (
         {

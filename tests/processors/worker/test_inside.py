@@ -90,7 +90,7 @@ async def test_one_that_has_not_begun_says_what_is_missing(tmp_path: Path) -> No
     settings = {"servers": "nowhere:1", "topic": "t", "path": tmp_path, "group": "g"}
     worker = Worker(WorkerSettings(**settings))  # type: ignore[arg-type]
     worker.ask(0, SCOPE, 1)
-    assert worker.asks_waiting == 0
+    assert worker.load_requests_waiting == 0
     with pytest.raises(TopicError, match="the topic t isn't there yet"):
         await worker.order(PauseOrder(0, 1, paused=True))
     with pytest.raises(InputError, match=r"set images\.url"):
@@ -139,8 +139,8 @@ def count(worker: Worker) -> int:
     return sum(1 for _ in snapshot.scan(prefix, prefix + b"\xff"))
 
 
-def asks(topic: Topic) -> list[int]:
-    """The floors of all asks for loads so far."""
+def load_requests(topic: Topic) -> list[int]:
+    """The floors of all requests for loads so far."""
     settings = {"bootstrap.servers": topic.servers, "group.id": "unused"}
     consumer = Consumer(settings, logger=QUIET)
     events = []
@@ -313,15 +313,15 @@ async def test_only_live_doubts_are_asked_about(topic: Topic, tmp_path: Path) ->
     ):
         # Time for an ask that should not be.
         await asyncio.sleep(1)
-        assert await asyncio.to_thread(asks, topic) == []
+        assert await asyncio.to_thread(load_requests, topic) == []
     async with working(topic, tmp_path / "a") as worker:
         write(topic, Change(0, 2, 3, (Undecodable(TABLE),)))
         assert await worker.shards[0].complete_up_to(0, 3, 30)
         async with asyncio.timeout(PATIENCE_S):
-            while not (requests := await asyncio.to_thread(asks, topic)):
+            while not (requests := await asyncio.to_thread(load_requests, topic)):
                 await asyncio.sleep(0.05)
         assert requests == [3]
-        assert worker.asks_waiting == 1
+        assert worker.load_requests_waiting == 1
         write(
             topic,
             LoadBegin(0, "load", SCOPE),
@@ -332,12 +332,12 @@ async def test_only_live_doubts_are_asked_about(topic: Topic, tmp_path: Path) ->
         assert worker._signals is not None
         for waiting in worker._signals._waiting.values():
             waiting.due_s = 0
-        await until(lambda: worker.asks_waiting == 0)
+        await until(lambda: worker.load_requests_waiting == 0)
         await asyncio.sleep(1)
-        assert await asyncio.to_thread(asks, topic) == [3]
+        assert await asyncio.to_thread(load_requests, topic) == [3]
 
 
-def test_encoded_asks_are_told_from_others() -> None:
+def test_encoded_requests_are_told_from_others() -> None:
     for value in (b"", encode(CREATED), b"\x01\x00", b"\x02"):
         with pytest.raises(RecordFormatError):
             decode_signal(value)

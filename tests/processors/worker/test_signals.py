@@ -112,7 +112,7 @@ class Asking:
 
     @property
     def _count(self) -> int:
-        return int(self.metrics.registry.get_sample_value("metatide_asks_total") or 0)
+        return int(self.metrics.registry.get_sample_value("metatide_load_requests_total") or 0)
 
 
 @pytest.fixture
@@ -315,7 +315,7 @@ def test_a_store_that_cannot_be_read_concerns_its_shard_alone(kafka_broker: str)
 
     def sent() -> float | None:
         signals._send_due()
-        return metrics.registry.get_sample_value("metatide_asks_total")
+        return metrics.registry.get_sample_value("metatide_load_requests_total")
 
     for shard in views:
         signals.ask_for_reader(shard, LoadRequest(0, SCOPE, FAR))

@@ -52,7 +52,7 @@ function fill(node, worker) {
   say(node.querySelector(".hint"), fault ?? (status === null ? "answers from images"
     : `${status.address}, Metatide ${status.version}, up for ${seconds(status.up_s)}, ${bytes(status.memory_bytes)} of memory, `
       + `${bytes(status.disk_bytes)} on disk`
-      + (status.asks_waiting ? `, ${many(status.asks_waiting, "load")} asked for` : "")));
+      + (status.load_requests_waiting ? `, ${many(status.load_requests_waiting, "load request")} waiting` : "")));
   const bad = fault || status?.fault;
   node.dataset.tone = bad ? "bad" : status && !status.ready ? "warn" : "good";
   keyed(node.querySelector("ol"), shardsOf(worker), (shard) => shard.shard,
