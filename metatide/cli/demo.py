@@ -34,7 +34,7 @@ def _number(name: str, default: Any, help_: str) -> Callable[[Command], Command]
 _size = _options(
     _number("--tables", 100, "The initial number of tables."),
     _number("--partitions", 2_000, "The initial number of partitions of all tables."),
-    _number("--storage-descriptors", 40, "The number of different lists of columns."),
+    _number("--column-layouts", 40, "The number of different lists of columns."),
     _number(
         "--skew", 1.0, "Zipf's exponent: how unevenly size and changes are spread over tables."
     ),
@@ -146,7 +146,7 @@ def _workload(store: Store, open_sink: Any, options: dict[str, Any]) -> Workload
     size = Size(
         options["tables"],
         options["partitions"],
-        options["storage_descriptors"],
+        options["column_layouts"],
         options["skew"],
     )
     style = Style(

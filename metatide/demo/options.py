@@ -19,14 +19,14 @@ class Size:
 
     tables: int = 100
     partitions: int = 2_000
-    storage_descriptors: int = 40
+    column_layouts: int = 40
     skew: float = 1.0
     """The exponent of Zipf's law, which spreads partitions and changes over tables."""
 
     def __post_init__(self) -> None:
         _check("tables", self.tables, 1, 1_000_000)
         _check("partitions", self.partitions, 0, 100_000_000)
-        _check("storage descriptors", self.storage_descriptors, 1, 1_000_000)
+        _check("column layouts", self.column_layouts, 1, 1_000_000)
         _check("skew", self.skew, 0, 5)
 
 

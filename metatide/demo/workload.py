@@ -58,7 +58,7 @@ class Workload:
         self._open_sink = open_sink
         self._schema = schema
         self._style = style
-        self._layouts = column_layouts(Random(style.seed), size.storage_descriptors)
+        self._layouts = column_layouts(Random(style.seed), size.column_layouts)
         self._actors: list[Actor] = []
 
     def actor(self, number: int) -> Actor:

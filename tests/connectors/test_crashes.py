@@ -46,7 +46,7 @@ EVENTS = 5_000
 WRITERS = 2
 KILLS_MIN = 5
 COLUMNS, KEYS = {"id": "bigint"}, {"ds": "string"}
-SIZE = Size(tables=40, partitions=300, storage_descriptors=8)
+SIZE = Size(tables=40, partitions=300, column_layouts=8)
 
 
 class Process:

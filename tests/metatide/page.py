@@ -16,7 +16,7 @@ from tests.support.stacks import Stack, stack
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 """The name of one of the tables."""
-_FILL = ("demo", "fill", "--tables", "32", "--partitions", "60", "--storage-descriptors", "8")
+_FILL = ("demo", "fill", "--tables", "32", "--partitions", "60", "--column-layouts", "8")
 _RUN = ("demo", "run", "--events", "60", "--tables", "4", "--partitions", "8", "--writers", "1")
 
 

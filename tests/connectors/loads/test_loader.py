@@ -61,7 +61,7 @@ PATIENCE_S = 60
 @pytest.fixture(scope="module")
 def store(new_metastore_database: Callable[[], str]) -> Iterator[Store]:
     store = filled_store(
-        new_metastore_database(), Size(tables=30, partitions=3_000, storage_descriptors=9)
+        new_metastore_database(), Size(tables=30, partitions=3_000, column_layouts=9)
     )
     yield store
     store.engine.dispose()
@@ -140,9 +140,7 @@ def test_a_name_that_the_database_cant_compare_is_given_up_and_nothing_is_writte
 def test_a_table_that_cant_be_read_keeps_no_other_from_being_loaded(
     new_metastore_database: Callable[[], str], events: Topic
 ) -> None:
-    store = filled_store(
-        new_metastore_database(), Size(tables=6, partitions=30, storage_descriptors=3)
-    )
+    store = filled_store(new_metastore_database(), Size(tables=6, partitions=30, column_layouts=3))
     database = Database(store.engine, store.schema)
     whole = set(scopes(database))
     with store.engine.begin() as connection:
@@ -217,9 +215,7 @@ def test_a_load_that_fails_as_none_should_keeps_no_other_from_being_loaded(
 def test_a_load_ends_once_the_events_that_it_has_seen_are_published(
     new_metastore_database: Callable[[], str], events: Topic, kind: ScopeKind
 ) -> None:
-    store = filled_store(
-        new_metastore_database(), Size(tables=1, partitions=1, storage_descriptors=1)
-    )
+    store = filled_store(new_metastore_database(), Size(tables=1, partitions=1, column_layouts=1))
     database = Database(store.engine, store.schema)
     log, sequence = (
         store.metadata.tables[name] for name in ("NOTIFICATION_LOG", "NOTIFICATION_SEQUENCE")

@@ -40,7 +40,7 @@ OF_PARTITIONS: Final = 3
 def url(request: pytest.FixtureRequest) -> sa.URL:
     new_database: Callable[[], str] = request.getfixturevalue(request.param)
     url = new_database()
-    filled_store(url, Size(tables=10, partitions=100, storage_descriptors=3)).engine.dispose()
+    filled_store(url, Size(tables=10, partitions=100, column_layouts=3)).engine.dispose()
     return sa.make_url(url)
 
 

@@ -18,7 +18,7 @@ from state.records import Scope, ScopeKind, databases_scope, names_scope
 from tests.connectors.loads.load_topic import Log, Topic, contents, differences
 
 ROUNDS = 6
-SIZE = Size(tables=6, partitions=40, storage_descriptors=4, skew=0.8)
+SIZE = Size(tables=6, partitions=40, column_layouts=4, skew=0.8)
 
 
 class Schedule:

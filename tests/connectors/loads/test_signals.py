@@ -50,7 +50,7 @@ from tests.processors.worker.in_process import until, working
 from tests.support.kafka.topics import delete_before, write
 
 SHARDS = 2
-FEW = Size(tables=3, partitions=30, storage_descriptors=3)
+FEW = Size(tables=3, partitions=30, column_layouts=3)
 
 
 def warm(worker: Worker, table: TableName) -> bool:

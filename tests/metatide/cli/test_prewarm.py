@@ -31,7 +31,7 @@ from tests.support.stacks import stack
 @pytest.fixture
 def url(new_database: Callable[[], str]) -> str:
     url = new_database()
-    filled_store(url, Size(tables=12, partitions=300, storage_descriptors=4)).engine.dispose()
+    filled_store(url, Size(tables=12, partitions=300, column_layouts=4)).engine.dispose()
     return url
 
 

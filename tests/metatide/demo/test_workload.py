@@ -80,7 +80,7 @@ def test_a_fill_writes_rows_of_the_size_asked_for_and_no_events(
     new_metastore_database: Callable[[], str],
 ) -> None:
     store = Store(new_metastore_database())
-    size = Size(tables=50, partitions=5_000, storage_descriptors=7)
+    size = Size(tables=50, partitions=5_000, column_layouts=7)
     *_, written = fill(Workload(store.ids, store.session, store.schema, size, Style()))
     assert written == 5_000
     stored = RowModel(store)

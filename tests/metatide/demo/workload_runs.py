@@ -16,7 +16,7 @@ from metatide.demo.pace import Pace
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 
-SMALL = Size(tables=24, partitions=120, storage_descriptors=6, skew=0.6)
+SMALL = Size(tables=24, partitions=120, column_layouts=6, skew=0.6)
 
 
 @dataclass(frozen=True)

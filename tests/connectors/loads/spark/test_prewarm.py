@@ -64,7 +64,7 @@ def store(new_database: Callable[[], str]) -> Iterator[Store]:
 
 def filled(url: str) -> Store:
     store = Store(url)
-    size = Size(TABLES, PARTITIONS, storage_descriptors=9)
+    size = Size(TABLES, PARTITIONS, column_layouts=9)
     for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
         pass
     return store
@@ -224,7 +224,7 @@ def test_without_a_shared_snapshot_too(
 def changing(spark: "SparkSession", store: Store, events: Topic) -> None:
     """Writers work all the time; the log comes among the loads wherever chance puts it."""
     log = Log(store.engine, store.schema)
-    size = Size(TABLES, 40, storage_descriptors=4)
+    size = Size(TABLES, 40, column_layouts=4)
     workload = Workload(store.ids, store.session, store.schema, size, Style(seed=7))
     workload.prepare(Pace(Limits()))
     begun_at = log.position()

@@ -41,7 +41,7 @@ def test_what_cannot_be_written_keeps_nothing_else_of_its_batch_out(
     kafka_broker: str, new_database: Callable[[], str]
 ) -> None:
     url = new_database()
-    store = filled_store(url, Size(tables=TABLES, partitions=20, storage_descriptors=4))
+    store = filled_store(url, Size(tables=TABLES, partitions=20, column_layouts=4))
     too_large = {"value": secrets.token_hex(RECORD_BYTES_MAX // 2 + 1_000)}
     with store.engine.begin() as connection:
         table = connection.execute(sa.text('SELECT min("TBL_ID") FROM "TBLS"')).scalar_one()
@@ -77,7 +77,7 @@ def test_a_task_reads_nothing_older_than_the_driver_has_seen(
     """Another replica may answer it."""
     monkeypatch.setattr(replica, "WAIT_S", 0)
     url = new_database()
-    store = filled_store(url, Size(tables=1, partitions=1, storage_descriptors=1))
+    store = filled_store(url, Size(tables=1, partitions=1, column_layouts=1))
     events = Topic(kafka_broker, f"tasks-{uuid.uuid4().hex[:8]}", 2)
     topic_admin.create(events)
     with open_snapshot(store.engine, store.schema) as snapshot:
@@ -98,7 +98,7 @@ def ended(events: Topic) -> set[Scope]:
 
 def test_any_number_of_large_tables_is_planned(new_database: Callable[[], str]) -> None:
     """PostgreSQL limits the parameters of a statement."""
-    store = filled_store(new_database(), Size(tables=1, partitions=20, storage_descriptors=4))
+    store = filled_store(new_database(), Size(tables=1, partitions=20, column_layouts=4))
     with open_snapshot(store.engine, store.schema) as snapshot:
         planned = everything(snapshot, LISTS)
         [large] = [plan.scope for plan in planned if plan.scope.kind is ScopeKind.TABLE]
@@ -124,7 +124,7 @@ def test_a_table_that_is_loaded_in_parts_ends_once_all_are_written(
 ) -> None:
     monkeypatch.setattr(task_messages, "BATCH_PARTITIONS_MAX", 4)
     url = new_database()
-    store = filled_store(url, Size(tables=1, partitions=10, storage_descriptors=1))
+    store = filled_store(url, Size(tables=1, partitions=10, column_layouts=1))
     events = Topic(kafka_broker, f"tasks-{uuid.uuid4().hex[:8]}", 1)
     topic_admin.create(events)
     scopes, partitions = list[int](), list[int]()
