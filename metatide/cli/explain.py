@@ -10,12 +10,12 @@ import msgspec
 from hive.errors import UNDECODABLE
 from hive.names import parse_table_name
 from metatide.cli.reading import Server, reading, table_name
-from metatide.cli.reason_texts import REASONS, ReasonText, why_cold
 from metatide.client import Answer, Client, Need
 from metatide.client.bound import http_settings
 from query_api.http.page import cached_tables, overview
 from query_api.http.page.cached_tables import TableCacheState, TableCacheStates
 from query_api.http.page.overview import Overview
+from query_api.reason_texts import text_of, why_cold
 from query_api.reasons import Reason, Source
 from state.records.routing import table_shard
 
@@ -120,13 +120,12 @@ def _in_cache(table: TableCacheState) -> str:
     if table.warm:
         return "the cache holds the table"
     if table.reason != Reason.COLD:
-        text = REASONS.get(table.reason, ReasonText(table.reason))
-        return f"the cache doesn't answer for the table: {text.meaning}"
+        return f"the cache doesn't answer for the table: {text_of(table.reason).meaning}"
     return f"the cache doesn't hold all of the table: {why_cold(table.detail)} ({table.detail})"
 
 
 def _answered(answer: Answer[Any]) -> Iterator[str]:
-    text = REASONS.get(answer.reason, ReasonText(answer.reason))
+    text = text_of(answer.reason)
     detail = f": {answer.detail}" if answer.detail else ""
     reason = f"({answer.reason}{detail})"
     yield f"Answer: from the {answer.source}, because {text.meaning} {reason}."

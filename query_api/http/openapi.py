@@ -258,7 +258,7 @@ _HEADERS: Final = {
         "schema": {"type": "string", "enum": list(Source)},
     },
     "Metatide-Reason": {
-        "description": "Why the cache answered, or why it did not",
+        "description": "Why the cache answered, or why it did not: docs/alerts.md explains each",
         "schema": {"type": "string", "enum": list(Reason)},
     },
     "Metatide-Position": {

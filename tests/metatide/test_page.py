@@ -96,10 +96,10 @@ def test_a_new_user_sees_why_a_read_missed_warms_the_table_and_sees_it_hit(
     page.click(link(here.db))
     page.click(link(here.db, table))
     page.until_text(".answer", "Answered by the database")
-    assert "nobody has asked for it yet" in page.text(".verdict")
+    assert "it hasn't been loaded yet" in page.text(".verdict")
     why = page.text(".answer")
     assert "cold" in why
-    assert "no copy of this that it can trust" in why
+    assert "no copy that it can trust" in why
     assert "It can also be warmed by order" in why
     page.until("document.querySelectorAll('.contents .part').length === 4")
     page.click("[data-order=warm]")

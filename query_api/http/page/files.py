@@ -1,17 +1,20 @@
-"""The files of the page: read once, and cached by browsers."""
+"""The files of the page: read or made once, and cached by browsers."""
 
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from query_api.http.messages import etag_of, is_etag_in
+from query_api.reason_texts import COLD, REASONS
 
 FOLDER: Final = Path(__file__).with_name("static")
 INDEX: Final = "index.html"
+REASON_TEXTS: Final = "reason_texts.js"
 PREFIX: Final = "/page/"
 _TYPES: Final = {
     ".html": "text/html; charset=utf-8",
@@ -57,12 +60,20 @@ def send_file(request: Request, name: str = INDEX) -> Response:
 @cache
 def files() -> dict[str, File]:
     """All files by name."""
-    return {path.name: _read(path) for path in FOLDER.iterdir() if path.suffix in _TYPES}
+    bodies = {path.name: path.read_bytes() for path in FOLDER.iterdir() if path.suffix in _TYPES}
+    bodies[REASON_TEXTS] = _reason_texts()
+    return {
+        name: File(body, _TYPES[Path(name).suffix], etag_of(body)) for name, body in bodies.items()
+    }
 
 
-def _read(path: Path) -> File:
-    body = path.read_bytes()
-    return File(body, _TYPES[path.suffix], etag_of(body))
+def _reason_texts() -> bytes:
+    """A script with the texts of reasons, which are also those of the command line."""
+    texts = {"REASONS": REASONS, "COLD": COLD}
+    return b"".join(
+        b"export const %s = %s;\n" % (name.encode(), msgspec.json.encode(value))
+        for name, value in texts.items()
+    )
 
 
 def _route(name: str) -> Route:

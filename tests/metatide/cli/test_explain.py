@@ -43,7 +43,8 @@ def test_an_answer_from_the_cache_is_explained(url: str) -> None:
         "Known: it belongs to shard 0 of 1, which a server of images holds, complete up to 0:5.",
         "The cache holds the table.",
         "The last event in the metastore's database was 5.",
-        "Answer: from the cache, because it holds everything that this read must see (fresh).",
+        "Answer: from the cache, because the cache holds everything that this read must see "
+        "(fresh).",
         "It is complete up to 0:5.",
     ]
 
@@ -132,7 +133,7 @@ def test_an_answer_from_the_database_is_explained_with_what_to_do() -> None:
     with serving(warm(), Colder()) as url:
         _, _, state, _, answer, position, remedy = explain(url, "lake.other")
     assert state == (
-        "The cache doesn't hold all of the table: nobody has asked for it yet (never_loaded)."
+        "The cache doesn't hold all of the table: it hasn't been loaded yet (never_loaded)."
     )
     assert answer == (
         "Answer: from the database, because the cache has no copy that it can trust "

@@ -1,5 +1,7 @@
 // Asks the server that the page came from, and no other.
 
+import { sentence } from "./units.js";
+
 const KEY = "metatide-token";
 const PATIENCE_MS = 20_000;
 
@@ -44,9 +46,7 @@ export function path(strings, ...names) {
 
 /** A problem as a sentence. */
 export function inWords(error) {
-  const text = error.message;
-  const sentence = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`;
+  return sentence(error.message);
 }
 
 async function detailOf(response) {

@@ -1,7 +1,7 @@
 // A list of causes with bars; a cause with an explanation can be unfolded.
 
-import { el, keyed, say } from "./dom.js";
-import { count } from "./units.js";
+import { el, keyed, prose, say } from "./dom.js";
+import { count, sentence } from "./units.js";
 
 export class Bars {
   constructor(empty) {
@@ -10,7 +10,7 @@ export class Bars {
     this.node = el("div", {}, this.list, this.empty);
   }
 
-  /** `items`: key, label, more, number and, if there is more to say, `words`. */
+  /** `items`: key, label, more, number and, if there is more to say, the `text` of a reason. */
   update(items) {
     const most = Math.max(1, ...items.map((item) => item.number));
     keyed(this.list, items, (item) => item.key, make, (node, item) => {
@@ -29,9 +29,10 @@ function make(item) {
     el("span", { class: "number" }),
     el("span", { class: "bar", "aria-hidden": "true" }, el("span")),
   ];
-  if (!item.words) return el("li", {}, el("div", { class: "line" }, ...line));
-  const [, means, remedy] = item.words;
+  if (!item.text) return el("li", {}, el("div", { class: "line" }, ...line));
+  const { meaning, remedy } = item.text;
   return el("li", {}, el("details", {},
     el("summary", { class: "line" }, ...line),
-    el("p", {}, means), el("p", {}, el("b", {}, "What to do: "), remedy)));
+    el("p", {}, prose(sentence(meaning))),
+    el("p", {}, el("b", {}, "What to do: "), prose(sentence(remedy)))));
 }

@@ -18,6 +18,11 @@ export function put(node, ...children) {
   return node;
 }
 
+/** The nodes of a text in which backticks enclose code. */
+export function prose(text) {
+  return text.split("`").map((part, place) => (place % 2 ? el("code", {}, part) : part));
+}
+
 /** Sets a text only if it differs, so that screen readers don't repeat it. */
 export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;

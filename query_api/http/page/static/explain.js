@@ -1,10 +1,10 @@
 // Reads a table with a chosen consistency, and explains in words who answered and why.
 
 import { ask, inWords } from "./api.js";
-import { el, put, say } from "./dom.js";
-import { REASONS, whyCold } from "./reasons.js";
+import { el, prose, put, say } from "./dom.js";
+import { inShort, textOf, whyCold } from "./reasons.js";
 import { position } from "./shared.js";
-import { milliseconds } from "./units.js";
+import { milliseconds, sentence } from "./units.js";
 
 const READS = [
   ["", "the table"], ["/partition-count", "its partitions"],
@@ -97,15 +97,17 @@ export class Explain {
     const get = (name) => headers.get(`metatide-${name}`) ?? "";
     const [source, reason, detail] = ["source", "reason", "detail"].map(get);
     const isHit = source === "cache";
-    const [short, means, remedy] = REASONS[reason] ?? [reason, "", ""];
+    const short = inShort(reason);
     const why = reason === "cold" && detail ? `${short}: ${whyCold(detail)}` : short;
+    const text = textOf(reason);
     put(this.answer,
       el("p", { class: "verdict", "data-tone": isHit ? "good" : "cold", "data-reason": reason },
         el("b", {}, isHit ? "Answered from the cache" : "Answered by the database"),
         el("span", {}, `, ${why}`)),
       el("dl", {},
-        el("dt", {}, "Reason"), el("dd", {}, el("code", {}, reason), ` ${means}`),
-        el("dt", {}, "What to do"), el("dd", {}, remedy),
+        el("dt", {}, "Reason"),
+        el("dd", {}, el("code", {}, reason), " ", text ? prose(sentence(text.meaning)) : null),
+        ...(text ? [el("dt", {}, "What to do"), el("dd", {}, prose(sentence(text.remedy)))] : []),
         el("dt", {}, "Complete up to"), el("dd", {}, el("code", {}, get("position")),
           `, in ${milliseconds(Math.max(1, ms))} seen from here`)));
   }

@@ -11,7 +11,7 @@ import { Latency } from "./latency.js";
 import { missedOf } from "./missed.js";
 import { notices } from "./notices.js";
 import { orders } from "./orders.js";
-import { inShort, REASONS, whyCold } from "./reasons.js";
+import { inShort, textOf, whyCold } from "./reasons.js";
 import { Rates, Series } from "./series.js";
 import { pausedShards } from "./shared.js";
 import { summarize } from "./summary.js";
@@ -87,7 +87,7 @@ export class Health {
     this.#updateLag(summary, now);
     this.#updateTables(summary);
     this.#misses.update(summary.misses.map(([reason, number]) => ({
-      key: reason, label: reason, more: inShort(reason), number, words: REASONS[reason],
+      key: reason, label: reason, more: inShort(reason), number, text: textOf(reason),
     })));
     this.#cold.update(summary.cold.map(([why, number]) => ({
       key: why, label: why.replaceAll("_", " "), more: whyCold(why), number,

@@ -1,6 +1,6 @@
 // The tables that reads missed most often.
 
-import { REASONS } from "./reasons.js";
+import { textOf } from "./reasons.js";
 import { count } from "./units.js";
 
 const MISSED_MAX = 10;
@@ -19,7 +19,7 @@ export function missedOf(workers) {
   return [...tables].sort(([a, m], [b, n]) => n.misses - m.misses || (a < b ? -1 : 1))
     .slice(0, MISSED_MAX).map(([table, { misses, reasons }]) => {
       const [[most]] = [...reasons].sort(([, m], [, n]) => n - m);
-      return { key: table, label: table, number: misses, words: REASONS[most],
+      return { key: table, label: table, number: misses, text: textOf(most),
         more: [...reasons].map(([reason, number]) => `${reason} ${count(number)}`).join(", ") };
     });
 }

@@ -14,6 +14,12 @@ export function many(number, noun) {
   return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+/** A clause as a sentence. */
+export function sentence(text) {
+  const capitalized = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?…]$/.test(capitalized) ? capitalized : `${capitalized}.`;
+}
+
 export function rate(perSecond) {
   return `${perSecond >= 100 ? WHOLE.format(perSecond) : ONE.format(perSecond)}/s`;
 }

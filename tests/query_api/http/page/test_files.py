@@ -1,14 +1,15 @@
 """What the page is made of: nothing of others, and no way for names to become markup."""
 
+import json
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
+import msgspec
 import pytest
 
-from query_api.http.page.files import FOLDER, INDEX, PREFIX, files
-from query_api.reasons import Reason
-from state.loads import Cold, Doubt
+from query_api.http.page.files import FOLDER, INDEX, PREFIX, REASON_TEXTS, files
+from query_api.reason_texts import COLD, REASONS
 from tests.query_api.http.read_client import get
 from tests.query_api.shards import MemoryShard, MemoryShards
 
@@ -19,7 +20,7 @@ PATHS = ["/", *(PREFIX + name for name in sorted(files()) if name != INDEX)]
 
 
 def source(name: str) -> str:
-    return (FOLDER / name).read_text()
+    return files()[name].body.decode()
 
 
 def modules() -> Iterator[tuple[str, str]]:
@@ -51,10 +52,13 @@ def test_a_browser_that_has_a_file_does_not_get_it_again() -> None:
     assert len({response.headers["etag"] for response in first}) == len(PATHS)
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.iterdir()))
+def test_each_file_of_the_folder_is_sent() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == set(files()) - {REASON_TEXTS}
+
+
+@pytest.mark.parametrize("name", sorted(files()))
 def test_a_file_is_short_and_names_no_other_host(name: str) -> None:
     text = source(name)
-    assert name in files()
     assert len(text.splitlines()) < LINES_MAX
     assert set(re.findall(r"""\w+://[^\s"'`]+""", text)) <= {SVG}
     assert not [word for word in MARKUP if word in text]
@@ -88,10 +92,7 @@ def test_the_document_has_no_script_or_style_within() -> None:
     assert "<style" not in source(INDEX)
 
 
-def test_each_reason_is_told_in_words() -> None:
-    reasons_script = source("reasons.js")
-    reasons, details = reasons_script.split("const DETAILS")
-    assert set(re.findall(r"^  (\w+): \[", reasons, re.MULTILINE)) == set(Reason)
-    assert set(re.findall(r"^  (\w+): \"", details, re.MULTILINE)) == (set(Cold) | set(Doubt)) - {
-        ""
-    }
+def test_reasons_are_told_in_the_words_of_the_command_line() -> None:
+    constants = re.findall(r"^export const (\w+) = (.+);$", source(REASON_TEXTS), re.MULTILINE)
+    texts = {name: json.loads(value) for name, value in constants}
+    assert texts == {"REASONS": msgspec.to_builtins(REASONS), "COLD": msgspec.to_builtins(COLD)}
