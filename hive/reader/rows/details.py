@@ -83,7 +83,9 @@ class Details:
     def parameters(self, kind: DetailKind, owner: int | None) -> dict[str, str]:
         """The parameters of one owner. The metastore leaves out a key whose value is null."""
         rows = self._rows[kind].get(owner, ()) if owner is not None else ()
-        return {key: value for _, _, _, key, value, _ in rows if key and value is not None}
+        return {
+            key: value for _, _, _, key, value, _ in rows if key is not None and value is not None
+        }
 
 
 def _place(row: DetailRow) -> int:

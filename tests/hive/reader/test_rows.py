@@ -29,7 +29,7 @@ from hive.thrift.view import PartitionView
 TABLE_NAME = table_name(None, "db", "t")
 TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("aé€😀"), max_size=8)
 OPTIONAL = st.none() | TEXT
-PARAMETERS = st.dictionaries(TEXT.filter(bool), TEXT, max_size=4)
+PARAMETERS = st.dictionaries(TEXT, TEXT, max_size=4)
 TIMES = st.none() | st.integers(0, 2**31 - 1)
 IDS = 7, 8, 9
 """Of a descriptor, of its columns and of its serde."""
