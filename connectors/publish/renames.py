@@ -9,13 +9,15 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple
 
+import msgspec
+
 from connectors.publish.translate import Addressed, misnamed, translate, undecodable
 from hive.errors import EventError
 from hive.events import event_types
 from hive.events.decode import decode
 from hive.events.row import NotificationRow
 from hive.names import TableName, table_name
-from state.records.actions import MISNAMED_EVENTS_MAX
+from state.records.actions import MISNAMED_EVENTS_MAX, AnyAction, RenameTable
 
 _HANGING = (
     event_types.AddConstraints,
@@ -63,6 +65,8 @@ class Renames:
             self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
             addressed = self._to_new_names(event, addressed)
         if isinstance(event, event_types.AlterTable) and event.renamed:
+            former = self._former_names(event)
+            addressed = [(address, _with_former(action, former)) for address, action in addressed]
             self._note(event)
         return addressed
 
@@ -95,7 +99,7 @@ class Renames:
         is_sure = False
         followed = {name}
         for rename in self._renames:
-            if rename.old not in followed or (id_ and rename.id and rename.id != id_):
+            if rename.old not in followed or not _may_be_one(rename.id, id_):
                 continue
             followed.add(rename.new)
             names.append(rename.new)
@@ -106,10 +110,25 @@ class Renames:
                 is_sure = True
         return [table for table in dict.fromkeys(names) if table != name], is_sure
 
-    def _note(self, event: event_types.AlterTable) -> None:
+    def _former_names(self, event: event_types.AlterTable) -> tuple[TableName, ...]:
+        """The names by which late events may call the table that an event renames, besides the one
+        that it had for the event's writer."""
         self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
-        self._renames.append(_Rename(event.event_id, event.before, event.table, event.image.id))
-        self._old_names[event.before] += 1
+        current, _ = self._current(event.before, event.image.id)
+        names = {event.before, *current}
+        for rename in reversed(self._renames):
+            if rename.new in names and _may_be_one(rename.id, event.image.id):
+                names.add(rename.old)
+        return tuple(sorted(names - {event.before, event.table}))
+
+    def _note(self, event: event_types.AlterTable) -> None:
+        """Notes a rename, also of the names that the table has got since its writer had read it."""
+        self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
+        current, _ = self._current(event.before, event.image.id)
+        for old in (event.before, *current):
+            if old != event.table:
+                self._renames.append(_Rename(event.event_id, old, event.table, event.image.id))
+                self._old_names[old] += 1
 
     def _forget_before(self, event_id: int) -> None:
         while self._renames and self._renames[0].event_id < event_id:
@@ -117,6 +136,15 @@ class Renames:
             self._old_names[old] -= 1
             if not self._old_names[old]:
                 del self._old_names[old]
+
+
+def _may_be_one(id_: int, other_id: int) -> bool:
+    """Whether two ids, either of which may be unknown, may be those of one table."""
+    return not (id_ and other_id) or id_ == other_id
+
+
+def _with_former(action: AnyAction, former: tuple[TableName, ...]) -> AnyAction:
+    return msgspec.structs.replace(action, former=former) if type(action) is RenameTable else action
 
 
 def _name_before(event: event_types.TableEvent) -> TableName:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from connectors.publish.translate import Address, Addressed
 from hive.names import DatabaseName, TableName
 from state.records.actions import AnyAction, RenameTable, Side
@@ -34,6 +36,6 @@ def _append(actions: list[AnyAction], action: AnyAction) -> None:
     if action in actions:
         return
     if isinstance(action, RenameTable) and actions and isinstance(actions[-1], RenameTable):
-        actions[-1] = RenameTable(action.old, action.table, Side.BOTH)
+        actions[-1] = msgspec.structs.replace(action, sides=Side.BOTH)
     else:
         actions.append(action)

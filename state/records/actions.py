@@ -66,6 +66,8 @@ class RenameTable(Action, frozen=True, tag="rt"):
     old: TableName
     table: TableImage
     sides: Side
+    former: tuple[TableName, ...] = ()
+    """The names of the table before the old one that late events may use."""
 
 
 class DropTable(Action, frozen=True, tag="dt"):

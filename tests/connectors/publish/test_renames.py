@@ -1,13 +1,14 @@
 """Events that name a table as it was called before a rename."""
 
+import msgspec
 import pytest
 
 from connectors.publish.renames import Renames
 from connectors.publish.translate import Addressed, misnamed, translate
 from hive.events import event_types
 from hive.events.row import NotificationRow
-from hive.names import table_name
-from state.records.actions import MISNAMED_EVENTS_MAX
+from hive.names import TableName, table_name
+from state.records.actions import MISNAMED_EVENTS_MAX, RenameTable
 from tests.connectors.publish.events import ID, alter, drop, drop_constraint, rename
 
 OLD, NEW, THIRD = (table_name(None, "db", name) for name in ("old", "new", "third"))
@@ -21,6 +22,16 @@ def after(*events: event_types.Event) -> list[Addressed]:
     for event in events:
         addressed = renames.address(event)
     return addressed
+
+
+def called_before(event: event_types.Event, *names: TableName) -> list[Addressed]:
+    """What a rename does to a table that had these names, too."""
+    return [
+        (address, msgspec.structs.replace(action, former=names))
+        if isinstance(action, RenameTable)
+        else (address, action)
+        for address, action in translate(event)
+    ]
 
 
 def test_without_a_rename_an_event_does_what_it_says() -> None:
@@ -52,7 +63,24 @@ def test_an_event_without_an_id_may_be_about_both() -> None:
 
 def test_a_rename_that_read_the_old_name_moves_the_renamed_table() -> None:
     late = rename(2, OLD, THIRD)
-    assert after(rename(1, OLD, NEW), late) == [*translate(late), *misnamed(NEW)]
+    assert after(rename(1, OLD, NEW), late) == [*called_before(late, NEW), *misnamed(NEW)]
+
+
+def test_an_event_between_two_renames_that_read_the_same_name_is_about_the_last() -> None:
+    late = alter(3, NEW)
+    assert after(rename(1, OLD, NEW), rename(2, OLD, THIRD), late) == misnamed(THIRD)
+
+
+def test_a_rename_tells_by_which_names_late_events_may_call_its_table() -> None:
+    last = rename(2, NEW, THIRD)
+    assert after(rename(1, OLD, NEW), last) == called_before(last, OLD)
+    other = rename(2, NEW, THIRD, ID + 1)
+    assert after(rename(1, OLD, NEW), other) == translate(other)
+    late = rename(3, NEW, OTHER)
+    both = (rename(1, OLD, NEW), rename(2, NEW, THIRD))
+    assert after(*both, late)[:4] == called_before(late, OLD, THIRD)
+    later = rename(2 + MISNAMED_EVENTS_MAX, NEW, THIRD)
+    assert after(rename(1, OLD, NEW), later) == translate(later)
 
 
 def test_a_name_that_was_given_back_is_the_tables_own() -> None:
