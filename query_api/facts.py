@@ -1,16 +1,11 @@
 """The facts about a target that decide whether to serve it, as a shard knows them at one moment."""
 
-from typing import Final
-
 import msgspec
 
 from hive.names import TableName
 from hive.write_ids.lists import WriteIdList
 from query_api.positions import Position
 from query_api.reasons import Reason
-
-ANY_TABLE: Final = TableName("", "", "")
-"""Among a table's former names: it may have had any."""
 
 
 class Facts(msgspec.Struct, frozen=True):

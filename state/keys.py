@@ -16,6 +16,7 @@
 | `r` | catalog, database, table, values, -, engine, column | … and of a partition |
 | `k` | catalog, database, table, constraint name, kind | a constraint |
 | `A` | catalog, database, table, event id | an event that waits for the rows of an open load |
+| `o` | catalog, database, table, values | the renames that took these values from partitions |
 
 A text is encoded as its UTF-8 bytes, with 0xFF after each NUL, and ended by NUL and 0x01. So texts
 keep their order, and the keys below a prefix of texts are exactly those that begin with its bytes.
@@ -46,6 +47,7 @@ TABLE_STATISTICS = b"q"
 PARTITION_STATISTICS = b"r"
 CONSTRAINT = b"k"
 DEFERRED = b"A"
+RENAMED_PARTITION = b"o"
 
 KINDS = (
     HEAD,
@@ -65,6 +67,7 @@ KINDS = (
     PARTITION_STATISTICS,
     CONSTRAINT,
     DEFERRED,
+    RENAMED_PARTITION,
 )
 
 BELOW_TABLE = (PARTITION, TABLE_STATISTICS, PARTITION_STATISTICS, CONSTRAINT)
@@ -209,6 +212,10 @@ def constraint_named(table: TableName, constraint_name: str) -> bytes:
 
 def deferred(table: TableName, event: int) -> bytes:
     return of_table(DEFERRED, table) + event.to_bytes(8)
+
+
+def renamed_partition(table: TableName, values: tuple[str, ...]) -> bytes:
+    return of_table(RENAMED_PARTITION, table) + texts(named_values(values))
 
 
 def event_of_deferred(key: bytes) -> int:

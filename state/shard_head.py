@@ -24,8 +24,8 @@ class ShardHead(msgspec.Struct, array_like=True):
     ended_count: int = 0
     """The number of transactions whose end is kept for these loads; for the fold alone."""
     renames_floor: int = -1
-    """The event up to which renames may be unknown, because a record was skipped; -1 if none
-    was."""
+    """The event up to which renames may be unknown: a record was skipped, events were missing, an
+    epoch began, or the lists let tables in; -1 if none of these has happened."""
     mark: int = 0
     """The mark of the row of event `applied`; 0 if it isn't known."""
 

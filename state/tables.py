@@ -18,6 +18,9 @@ DOUBTFUL_MAX: Final = 256
 """The most objects in doubt; with more, the whole table is loaded again."""
 FORMER_NAMES_MAX: Final = 8
 
+ANY_TABLE: Final = TableName("", "", "")
+"""Among a table's former names: it may have had any."""
+
 TABLE_ROW: Final = ()
 """The name of the table itself among its doubtful objects; partitions are named by their values."""
 
@@ -77,6 +80,8 @@ class TableState(msgspec.Struct, array_like=True):
     """The former names of the table: events after the rename may still use them."""
     truncation: Truncation | None = None
     """The last alter of the table, if it was a truncation whose result hasn't been seen yet."""
+    partitions_renamed: int = -1
+    """The last event that gave a partition other values; -1 if none did."""
 
     def cold(self, applied: int, shard_floor: int) -> Cold | None:
         """Why the table as a whole can't be answered; None when it is warm."""
@@ -113,8 +118,12 @@ class TableState(msgspec.Struct, array_like=True):
         self.partitioned = image.partitioned
 
     def note_former_name(self, former: FormerName) -> None:
+        """Notes a name that late events may use; if there are too many, it may be any."""
         names = [other for other in self.former_names if other.name != former.name]
-        self.former_names = [*names, former][-FORMER_NAMES_MAX:]
+        if len(names) < FORMER_NAMES_MAX:
+            self.former_names = [*names, former]
+        else:
+            self.former_names = [FormerName(ANY_TABLE, former.event)]
 
     def await_id(self, write_id: int) -> bool:
         """Notes a write with this id; returns whether it is the first one."""

@@ -1,7 +1,7 @@
 """Folds Control records: operators' decisions, in the order of the topic."""
 
 from hive.table_lists import TableLists
-from processors.fold import doubts, tables
+from processors.fold import doubts, renamed_partitions, tables
 from processors.fold.working_set import WorkingSet
 from state.records import Pause, Reset, SetLists, Skip
 from state.records.epochs import follows
@@ -20,17 +20,21 @@ def pause(work: WorkingSet, record: Pause) -> None:
 
 
 def set_lists(work: WorkingSet, record: SetLists) -> None:
-    """Deletes the tables that the lists leave out; those that they let in become unknown."""
+    """Deletes the tables that the lists leave out; those that they let in become unknown, as do
+    the names that they had before."""
     head = work.head
     if not supersedes(record.version, head.lists_version):
         return
     head.lists_version = record.version
     head.whitelist, head.blacklist = record.whitelist, record.blacklist
     head.lists_floor = head.applied
+    if head.applied:
+        head.renames_floor = head.applied
     work.lists = TableLists(head.whitelist, head.blacklist)
     for table in list(work.table_names()):
         if not work.lists.allow(table):
             tables.forget_table(work, table)
+            renamed_partitions.forget(work, table)
 
 
 def skip(_work: WorkingSet, _record: Skip) -> None:

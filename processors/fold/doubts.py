@@ -46,9 +46,11 @@ def _doubt_all_of(
 
 def break_chain(work: WorkingSet, event: int) -> None:
     """Makes the whole shard unknown up to an event: records before it are missing."""
-    work.head.floor = event
-    if work.head.renames_floor >= 0:
-        work.head.renames_floor = event
+    head = work.head
+    head.floor = event
+    # A new shard has missed what the log lost before it began: no writer is as old as that.
+    if head.applied or head.renames_floor >= 0:
+        head.renames_floor = event
     for table in list(work.table_names()):
         forget(work, table, event, Cold.LOST_EVENTS)
     _ask_for_all(work, event)
@@ -75,17 +77,14 @@ def lose(work: WorkingSet) -> None:
     a table's old name, a part of a load, or an order; so nothing known is kept.
     """
     _forget_all(work)
-    work.head.renames_floor = work.head.applied
 
 
 def _forget_all(work: WorkingSet) -> None:
     """Deletes all that is known. What is read is asked for by its readers: whatever is asked for
     without one would be loaded before it."""
     head = work.head
-    head.floor = head.lists_floor = head.applied
+    head.floor = head.lists_floor = head.renames_floor = head.applied
     head.loads_open = head.ended_count = 0
-    if head.renames_floor >= 0:
-        head.renames_floor = head.applied
     work.forget()
     for kind in keys.KINDS:
         kv.delete_prefix(work.txn, kind)

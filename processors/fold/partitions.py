@@ -1,6 +1,7 @@
 """Folds events of partitions."""
 
 from hive.thrift.splice import lacking_serde_details, lacks_serde_details
+from processors.fold import renamed_partitions
 from processors.fold.deferred_events import defer
 from processors.fold.entries import Replaced, reflects
 from processors.fold.table_change import TableChange, change_of
@@ -41,15 +42,17 @@ def _add_partitions(change: TableChange, action: PutPartitions) -> None:
 
 def change_partitions(change: TableChange, action: PutPartitions) -> None:
     """Folds ALTER_PARTITIONS: the event doesn't say what its writer had read, but the writer had
-    locked the rows of the partitions if the event tells what was stored, and is no truncation."""
+    locked the rows of the partitions if the event tells what was stored, and is no truncation.
+    Which rows these are it had looked up before, maybe by values from before a rename."""
     work, event = change.work, change.event
     for partition in action.partitions:
         key = keys.partition(change.name, partition.values)
+        is_misnamed = renamed_partitions.doubt(change, partition.values)
         same = _columns_are(work, key, event, partition) and not action.truncates
         if change.state.detailed and not same:
             _end_statistics(change, partition.values, has_none=False)
         # A truncation is stored before its event, in a transaction of its own.
-        is_told = bool(partition.data) and not action.truncates
+        is_told = bool(partition.data) and not action.truncates and not is_misnamed
         entry, locked = _entry(event, partition), is_told and not _is_outdated(work, key, partition)
         if locked:
             entry = entry._replace(data=_as_marked(work, key, entry.data), mark=Mark.ORDERED)
@@ -76,6 +79,8 @@ def change_partition(change: TableChange, action: AlterPartition) -> None:
     ):
         _end_statistics(change, partition.values, has_none=False)
     replaced = change.replace(key, _entry(event, partition), action.before)
+    if replaced is not Replaced.WRITTEN:
+        renamed_partitions.doubt(change, partition.values)
     _doubt_unless_known(change, partition.values, replaced)
 
 
@@ -94,6 +99,7 @@ def drop_partitions(work: WorkingSet, event: int, action: DropPartitions) -> Non
     change = change_of(work, action.table, event)
     state, is_watched = change.state, change.is_watched
     for values in action.partitions:
+        renamed_partitions.doubt(change, values)
         change.delete(keys.partition(action.table, values))
         if state.doubtful:
             state.doubtful.pop(keys.named_values(values), None)
@@ -109,6 +115,7 @@ def _rename_partition(change: TableChange, action: AlterPartition) -> None:
     """
     work, event, loads = change.work, change.event, change.state.loads
     name, partition = change.name, action.partition
+    renamed_partitions.note(change, action.old, partition.values)
     had_statistics = False
     if change.is_watched:
         for values in (action.old, partition.values):
@@ -126,6 +133,7 @@ def _rename_partition(change: TableChange, action: AlterPartition) -> None:
                 return
             change.put(new, partition.data, partition.write_id, partition.columns_hash)
             return
+        renamed_partitions.doubt(change, action.old)
         if replaced is Replaced.INCLUDED and not loads.knows(event):
             # Whoever read the old name again later knows nothing of the new one.
             replaced = Replaced.ABSENT

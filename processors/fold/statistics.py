@@ -12,6 +12,7 @@ from hive.thrift.binary import replaced as replaced_fields
 from hive.thrift.structs import PARTITION, TABLE
 from hive.thrift.types import Struct
 from hive.thrift.view import View
+from processors.fold import renamed_partitions
 from processors.fold.deferred_events import defer
 from processors.fold.entries import Replaced, delete_below
 from processors.fold.table_change import TableChange, change_of
@@ -90,7 +91,8 @@ def change_partition(change: TableChange, action: PutPartitionStatistics) -> Non
     work, loads, event = change.work, change.state.loads, change.event
     key = keys.partition(change.name, action.values)
     value = entries.live(work.txn.get(key))
-    if value is None:
+    is_misnamed = renamed_partitions.doubt(change, action.values)
+    if value is None or is_misnamed:
         if loads.complete(work.head.floor) and not loads.knows(event):
             _doubt_partition(change, action.values)
         return

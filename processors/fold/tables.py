@@ -2,7 +2,7 @@
 
 from hive.names import TableName
 from hive.write_ids.pages import Cold
-from processors.fold import truncations
+from processors.fold import renamed_partitions, truncations
 from processors.fold.deferred_events import defer, take_deferred
 from processors.fold.entries import Replaced
 from processors.fold.table_change import TableChange, change_of
@@ -77,7 +77,8 @@ def rename(work: WorkingSet, event: int, action: RenameTable) -> None:
         state = change.state
         change.clear(keys.OF_TABLE)
         _end_events(change)
-        state.note_former_name(FormerName(action.old, event))
+        for former in (*action.former, action.old):
+            state.note_former_name(FormerName(former, event))
         if not state.loads.may_include(event):
             state.describe(action.table)
         state.pending = []
@@ -96,6 +97,7 @@ def drop_table(work: WorkingSet, event: int, name: TableName, reason: Cold) -> N
     change = change_of(work, name, event)
     state = change.state
     change.clear(keys.OF_TABLE)
+    renamed_partitions.forget(work, name)
     _end_events(change)
     forget(work, name, event, reason)
     state.pending = []
@@ -111,7 +113,7 @@ def drop_table(work: WorkingSet, event: int, name: TableName, reason: Cold) -> N
 
 
 def forget_table(work: WorkingSet, name: TableName) -> None:
-    """Deletes all that is known under a name."""
+    """Deletes all that is known under a name, but for what its partitions were called."""
     state = work.touch_table(name)
     for loads in (state.loads, state.ids_loads):
         if loads.open is not None:
@@ -125,16 +127,17 @@ def forget_table(work: WorkingSet, name: TableName) -> None:
 def reset(work: WorkingSet, record: ResetTable) -> None:
     """Deletes a table that an operator doubts, and what an open load would bring.
 
-    The fault may be as new as the last event, so nothing of the table can be kept. But what it was
-    called before its renames is: late events may come by those names after the next load.
+    The fault may be as new as the last event, so nothing of the table can be kept. But what it and
+    its partitions were called before renames is: late events may come by those names after the next
+    load.
     """
     name, current = record.table, work.table(record.table)
     if current is None or current.loads.knows(record.at + 1):
         return
-    former_names = current.former_names
+    former_names, partitions_renamed = current.former_names, current.partitions_renamed
     forget_table(work, name)
     state = work.touch_table(name)
-    state.former_names = former_names
+    state.former_names, state.partitions_renamed = former_names, partitions_renamed
     for loads in (state.loads, state.ids_loads):
         loads.raise_floor(record.at, Doubt.RESET)
     if record.load:

@@ -6,11 +6,12 @@ from typing import Final
 
 from hive.events.row import NotificationRow, row_mark
 from hive.names import TableName
-from query_api.facts import ANY_TABLE, Current
+from query_api.facts import Current
 from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.targets import Target
+from state.tables import ANY_TABLE
 
 ThinRow = NotificationRow
 """A row whose message is empty if it isn't needed."""

@@ -5,7 +5,7 @@ from typing import Final
 
 from hive.names import TableName
 from hive.table_lists import is_cached
-from query_api.facts import ANY_TABLE, Facts
+from query_api.facts import Facts
 from query_api.hot_tables import SharedReader
 from query_api.positions import Position
 from query_api.reasons import Reason
@@ -22,7 +22,7 @@ from state.loads import Cold, Loads
 from state.records.actions import MISNAMED_EVENTS_MAX
 from state.shard_head import ShardHead
 from state.shard_reader import ShardReader
-from state.tables import TABLE_ROW, TableState
+from state.tables import ANY_TABLE, TABLE_ROW, TableState
 
 FACTS_MAX: Final = 4096
 

@@ -10,7 +10,7 @@ from state.store.metadata import Identity
 from state.store.options import KIB, Family
 from state.topic import Topic
 
-STORE_FORMAT: Final = 6
+STORE_FORMAT: Final = 7
 """The `Identity.format_version` of shards' stores."""
 
 SHARD_FAMILIES: Final = (

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from hive.events.envelope import PLAIN
 from hive.events.row import NotificationRow, row_from_json, row_mark
 from hive.names import DEFAULT_CATALOG, TableName, table_name
-from query_api.facts import ANY_TABLE, Current
+from query_api.facts import Current
 from query_api.latest import log_history
 from query_api.latest.latest_log import LatestLog, marks_of
 from query_api.latest.log_history import LogHistory
@@ -16,6 +16,7 @@ from query_api.latest.row_effects import EVERYTHING, NOTHING, RowEffects, effect
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.targets import Target, TargetKind
+from state.tables import ANY_TABLE
 from tests.query_api.shards import ORDERS, SALES
 
 LOGS = Path(__file__).parents[2] / "data" / "hive-4.2.0"

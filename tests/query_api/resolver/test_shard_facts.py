@@ -1,5 +1,6 @@
 """What the folded state of a shard says about serving it."""
 
+import msgspec
 import pytest
 
 from hive.names import DatabaseName, table_name
@@ -7,7 +8,7 @@ from hive.thrift.binary import encode, replaced
 from hive.thrift.constraints import PRIMARY_KEY
 from hive.thrift.structs import DATABASE
 from hive.write_ids.lists import write_id_list
-from query_api.facts import ANY_TABLE, Facts
+from query_api.facts import Facts
 from query_api.hot_tables import SharedReader
 from query_api.positions import Position
 from query_api.reasons import Reason
@@ -17,7 +18,7 @@ from query_api.resolver.decision import decide
 from query_api.resolver.shard_facts import cached_facts, read_facts
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind, of_catalog, of_database
-from state.records import AnyRecord, LoadBegin, Pause, ResetTable, Scope, ScopeKind, SetLists
+from state.records import AnyRecord, LoadBegin, Pause, Reset, ResetTable, Scope, ScopeKind, SetLists
 from state.records.actions import (
     MISNAMED_EVENTS_MAX,
     AllocateWriteIds,
@@ -41,6 +42,7 @@ from state.records.objects import (
     WriteIdsImage,
     fingerprint,
 )
+from state.tables import ANY_TABLE
 from tests.query_api.shards import (
     ORDERS,
     ORDERS_ID,
@@ -231,7 +233,7 @@ def test_names_are_silent_while_one_may_lack_its_type(loaded_again: bool) -> Non
     ):
         assert facts(target, *records).silent
         if loaded_again:
-            records += [change(7), *load_names(7, typed)]
+            records += [change(7, after=5), *load_names(7, typed)]
             assert facts(target, *records) == Facts(Position(0, 7))
 
 
@@ -338,6 +340,36 @@ def test_after_a_skipped_record_a_table_may_have_had_any_name() -> None:
     assert read_facts(shard.reader(), TABLE, with_ids=True).former_names == (ANY_TABLE,)
     shard.fold([change(MISNAMED_EVENTS_MAX + 2, after=1)])
     assert read_facts(shard.reader(), TABLE, with_ids=True).former_names == ()
+
+
+@pytest.mark.parametrize(
+    "forgets",
+    [
+        [Reset(1, 1)],
+        [change(3, after=2)],
+        [SetLists(0, 1, (), ("sales.*",)), SetLists(0, 2, (), ())],
+    ],
+    ids=["an epoch", "missing events", "lists that left it out"],
+)
+def test_a_table_whose_renames_are_forgotten_may_have_had_any_name(
+    forgets: list[AnyRecord],
+) -> None:
+    renamed = RenameTable(ORDERS._replace(table="old"), table_image(managed=False), Side.NEW)
+    shard = MemoryShard(change(1, renamed), *forgets)
+    head = shard.reader().head
+    loaded = load_table(head.applied, table=table_image(managed=False))
+    shard.fold([msgspec.structs.replace(record, epoch=head.epoch) for record in loaded])
+    assert read_facts(shard.reader(), TABLE, with_ids=True).former_names == (ANY_TABLE,)
+
+
+def test_a_table_keeps_the_names_of_several_renames() -> None:
+    first, second, *more = (ORDERS._replace(table=f"old{number}") for number in range(10))
+    image = table_image(managed=False)
+    records = [change(1, RenameTable(second, image, Side.NEW, (first,)))]
+    loaded = load_table(1, table=image)
+    assert facts(TABLE, *records, *loaded).former_names == (first, second)
+    many = [change(1, RenameTable(second, image, Side.NEW, (first, *more)))]
+    assert ANY_TABLE in facts(TABLE, *many, *loaded).former_names
 
 
 def test_few_tables_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

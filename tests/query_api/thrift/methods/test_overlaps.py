@@ -3,6 +3,7 @@
 The log is in the order of commits, and tells of each write what its writer believed.
 """
 
+import copy
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -113,6 +114,25 @@ def set_partitions_parameter(table: Any, partition: Any, key: str) -> Callable[[
     def write(client: HmsClient) -> None:
         partition.parameters = {**partition.parameters, key: "new"}
         client.alter_partitions(table, [partition])
+
+    return write
+
+
+def rename_partition(table: Any, partition: Any, value: str) -> Callable[[HmsClient], None]:
+    def write(client: HmsClient) -> None:
+        renamed = copy.deepcopy(partition)
+        renamed.values = [value]
+        client.rename_partition(table, list(partition.values), renamed)
+
+    return write
+
+
+def truncate(table: Any, *names: str) -> Callable[[HmsClient], None]:
+    def write(client: HmsClient) -> None:
+        request = client.t.TruncateTableRequest(
+            dbName=table.dbName, tableName=table.tableName, partNames=list(names) or None
+        )
+        client.rpc.truncate_table_req(request)
 
     return write
 
@@ -404,6 +424,28 @@ def test_statistics_without_a_write_id_take_it_from_a_partition(world: World) ->
     world.check()
     figures = [objects.long_statistics("id", highValue=7)]
     world.client.update_statistics(table, figures, partition="ds=a")
+    world.check()
+
+
+@pytest.mark.parametrize(
+    "late", ["alters", "alter", "truncation", "truncation of all", "statistics", "drop"]
+)
+def test_a_partition_is_renamed_and_changed_by_its_old_name(world: World, late: str) -> None:
+    table = world.table("t", "a", "b")
+    partition = partition_of(world.client, table)
+    world.load()
+    writes = {
+        "alters": set_partitions_parameter(table, copy.deepcopy(partition), "k1"),
+        "alter": set_partition_parameter(table, copy.deepcopy(partition), "k1"),
+        "truncation": truncate(table, "ds=a"),
+        "truncation of all": truncate(table),
+        "statistics": lambda client: client.update_statistics(
+            table, [objects.long_statistics("id")], partition="ds=a"
+        ),
+        "drop": lambda client: client.rpc.drop_partition(world.db, "t", ["a"], False),
+    }
+    failures = overlap(world.metastore, rename_partition(table, partition, "n"), writes[late])
+    assert failures[0] is None
     world.check()
 
 
