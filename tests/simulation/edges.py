@@ -130,6 +130,9 @@ class Surroundings:
             (metatide.worker.epoch_watch, "random", scheduler.random("epochs")),
             (query_api.thrift.metastore.upstream, "random", scheduler.random("upstreams")),
             (aiohttp.connector, "monotonic", time_of(scheduler).monotonic),
+            (aiohttp.connector, "random", scheduler.random("connections")),
+            # aiohttp wakes those who wait for an address in the order of a set of futures.
+            (aiohttp.connector, "is_ip_address", lambda _: True),
             (uvicorn.server, "formatdate", lambda *_, **__: _DATE),
         ]
 

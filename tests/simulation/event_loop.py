@@ -1,7 +1,6 @@
 """An event loop of asyncio on a strand: it waits in simulated time."""
 
 import asyncio
-import socket
 from asyncio import events
 from collections import deque
 from collections.abc import Callable, Coroutine
@@ -257,12 +256,6 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     ) -> tuple[asyncio.Transport, asyncio.BaseProtocol]:
         to = (host, port) if sock is None else sock.peer
         return await self._network.connect(self, protocol_factory, cast(Address, to))
-
-    async def getaddrinfo(  # type: ignore[override]
-        self, host: str, port: int, **_: object
-    ) -> list[tuple[int, int, int, str, Address]]:
-        """Names stay as they are: processes are reached by them."""
-        return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (host, port))]
 
     def _process_events(self, _event_list: list[Any]) -> None:
         pass
