@@ -25,7 +25,7 @@ class Bug(NamedTuple):
 BUGS: Final = (
     Bug(
         "a read of the log that began before a request answers it",
-        55,
+        18,
         "query_api.latest.shared_read",
         "                batch, self._waiting = self._waiting, []\n"
         "                log = await self._read_for([reached for reached, _ in batch])\n",
@@ -34,28 +34,35 @@ BUGS: Final = (
     ),
     Bug(
         "nothing notices that the database has gone back",
-        39,
+        70,
         "query_api.latest.log_history",
         "        if current < applied:",
         "        if current < 0:",
     ),
     Bug(
         "the image of an overlapping writer is believed",
-        18,
+        13,
         "processors.fold.entries",
         "    return entry.data == data or before == fingerprint(data)",
         "    return True",
     ),
     Bug(
         "a change under a table's former name is taken at its word",
-        17,
+        11,
         "connectors.publish.renames",
         "        if _name_before(event) in self._old_names:",
         "        if False:",
     ),
     Bug(
+        "a change under a partition's former values is taken at its word",
+        62,
+        "processors.fold.renamed_partitions",
+        "    current = current_values(change, values)\n    for renamed",
+        "    current: list[tuple[str, ...]] = []\n    for renamed",
+    ),
+    Bug(
         "a connector resumes from the furthest shard",
-        214,
+        4,
         "connectors.publish.tails",
         "        return min((upto for upto in self.upto if upto is not None), default=0)",
         "        return max((upto for upto in self.upto if upto is not None), default=0)",
@@ -90,7 +97,7 @@ BUGS: Final = (
     ),
     Bug(
         "writes that may still be aborted are served",
-        29,
+        1,
         "query_api.resolver.decision",
         "    if facts.pending:",
         "    if False:",
@@ -133,7 +140,7 @@ BUGS: Final = (
     ),
     Bug(
         "an answer that is kept is the latest whatever the log says",
-        9,
+        15,
         "query_api.answer_cache",
         "        if not latest.leaves(self.latest_of, self.reached):",
         "        if False:",

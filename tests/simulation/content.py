@@ -31,6 +31,9 @@ class TableRow(NamedTuple):
 
 
 class PartitionRow(NamedTuple):
+    """A partition without its values."""
+
+    id: int = 0
     parameters: Parameters = ()
     write_id: int = -1
     columns: int = 1
@@ -49,6 +52,22 @@ class Table(NamedTuple):
     def image(self) -> TableImage:
         row = self.row
         return TableImage(self.name, row.id, row.write_id, row.managed, row.partitioned, self.data)
+
+    def partition_by_id(self, id_: int) -> tuple[Values, PartitionRow] | None:
+        return next((each for each in self.partitions if each[1].id == id_), None)
+
+    def with_partition(
+        self, values: Values, row: PartitionRow, *, instead_of: Values | None = None
+    ) -> "Table":
+        rows = dict(self.partitions)
+        rows.pop(instead_of or values, None)
+        rows[values] = row
+        return self._replace(partitions=tuple(sorted(rows.items())))
+
+    def without_partition(self, values: Values) -> "Table":
+        rows = dict(self.partitions)
+        del rows[values]
+        return self._replace(partitions=tuple(rows.items()))
 
     def partition_bytes(self, values: Values, row: PartitionRow) -> bytes:
         return _partition_bytes(self.name, values, row)

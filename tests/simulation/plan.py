@@ -13,6 +13,7 @@ _WRITES: Final = {
     "alter_table": 6,
     "add_partition": 6,
     "alter_partition": 5,
+    "rename_partition": 2,
     "drop_partition": 2,
     "create_table": 5,
     "drop_table": 2,

@@ -15,6 +15,7 @@ from tests.simulation.content import (
     PartitionRow,
     Table,
     TableRow,
+    Values,
     database_struct,
     merged,
     partition_struct,
@@ -228,18 +229,19 @@ def add_partition(now: Moment, picks: Picks) -> Apply | None:
         return None
     values = picks.of(PARTITIONS)
     txn, write_id = _writer(now, read, picks)
-    row = PartitionRow((("made", str(now.event)),))
+    made = (("made", str(now.event)),)
 
     def apply(now: Moment) -> Change:
         table = _same(now, read)
         _still(now, txn)
         if values in dict(table.partitions):
             raise Refused
-        more = tuple(sorted((*table.partitions, (values, row))))
+        row = PartitionRow(now.next_id, made)
         struct = partition_struct(read.name, values, row._replace(write_id=write_id or -1))
         message = messages.add_partition(table_struct(read.name, read.row), [struct])
+        content = now.content.with_table(table.with_partition(values, row))
         return Change(
-            {"content": now.content.with_table(table._replace(partitions=more))},
+            {"content": content, "next_id": now.next_id + 1},
             "ADD_PARTITION",
             read.name,
             message,
@@ -251,6 +253,7 @@ def add_partition(now: Moment, picks: Picks) -> Apply | None:
 
 
 def alter_partition(now: Moment, picks: Picks) -> Apply | None:
+    """Changes a parameter, by an event that has the partition before it or one that hasn't."""
     read = _partitioned(now, picks)
     if read is None or not read.partitions:
         return None
@@ -260,31 +263,69 @@ def alter_partition(now: Moment, picks: Picks) -> Apply | None:
         parameters=with_parameter(before.parameters, picks.of(["x", "y"]), now.event),
         write_id=write_id or before.write_id,
     )
+    locks = picks.number() % 2 == 0
 
     def apply(now: Moment) -> Change:
         table = _same(now, read)
         _still(now, txn)
-        rows = dict(table.partitions)
-        if values not in rows:
-            raise Refused
-        current = rows[values]
-        rows[values] = current._replace(
-            parameters=merged(current.parameters, before.parameters, after.parameters),
+        current_values, current = _same_partition(table, before)
+        # A row that was locked is compared with what is to be stored, and gets all of it.
+        row = current._replace(
+            parameters=after.parameters
+            if locks
+            else merged(current.parameters, before.parameters, after.parameters),
             write_id=write_id or current.write_id,
         )
+        table_read, written = (
+            table_struct(read.name, read.row),
+            partition_struct(read.name, values, after),
+        )
+        message: Any = (
+            messages.alter_partitions(table_read, [written])
+            if locks
+            else messages.alter_partition(
+                table_read, partition_struct(read.name, values, before), written
+            )
+        )
+        return Change(
+            {"content": now.content.with_table(table.with_partition(current_values, row))},
+            "ALTER_PARTITIONS" if locks else "ALTER_PARTITION",
+            read.name,
+            message,
+            f"alter {values} of {read.name}, now {current_values}" + (f" by {txn}" if txn else ""),
+            (table.row.id, txn, write_id) if txn else None,
+        )
+
+    return apply
+
+
+def rename_partition(now: Moment, picks: Picks) -> Apply | None:
+    read = _partitioned(now, picks)
+    if read is None or not read.partitions:
+        return None
+    values, before = picks.of(read.partitions)
+    free = [other for other in PARTITIONS if other not in dict(read.partitions)]
+    if not free:
+        return None
+    new = picks.of(free)
+
+    def apply(now: Moment) -> Change:
+        table = _same(now, read)
+        current_values, current = _same_partition(table, before)
+        if new in dict(table.partitions):
+            raise Refused
         message = messages.alter_partition(
             table_struct(read.name, read.row),
             partition_struct(read.name, values, before),
-            partition_struct(read.name, values, after),
+            partition_struct(read.name, new, before),
         )
-        changed = table._replace(partitions=tuple(sorted(rows.items())))
+        renamed = table.with_partition(new, current, instead_of=current_values)
         return Change(
-            {"content": now.content.with_table(changed)},
+            {"content": now.content.with_table(renamed)},
             "ALTER_PARTITION",
             read.name,
             message,
-            f"alter {values} of {read.name}" + (f" by {txn}" if txn else ""),
-            (table.row.id, txn, write_id) if txn else None,
+            f"rename {values} of {read.name}, now {current_values}, to {new}",
         )
 
     return apply
@@ -294,15 +335,13 @@ def drop_partition(now: Moment, picks: Picks) -> Apply | None:
     read = _partitioned(now, picks)
     if read is None or not read.partitions:
         return None
-    values, _ = picks.of(read.partitions)
+    values, before = picks.of(read.partitions)
 
     def apply(now: Moment) -> Change:
         table = _same(now, read)
-        rows = dict(table.partitions)
-        if rows.pop(values, None) is None:
-            raise Refused
+        current_values, _ = _same_partition(table, before)
         message = messages.drop_partition(table_struct(read.name, read.row), [values])
-        changed = table._replace(partitions=tuple(rows.items()))
+        changed = table.without_partition(current_values)
         return Change(
             {"content": now.content.with_table(changed)},
             "DROP_PARTITION",
@@ -382,6 +421,7 @@ WRITES: Final[Mapping[str, Callable[[Moment, Picks], Apply | None]]] = {
         alter_table,
         add_partition,
         alter_partition,
+        rename_partition,
         drop_partition,
         begin,
         allocate,
@@ -396,6 +436,14 @@ def _same(now: Moment, read: Table) -> Table:
     if table is None:
         raise Refused
     return table
+
+
+def _same_partition(table: Table, read: PartitionRow) -> tuple[Values, PartitionRow]:
+    """The partition as it is now, whatever its values are."""
+    partition = table.partition_by_id(read.id)
+    if partition is None:
+        raise Refused
+    return partition
 
 
 def _still(now: Moment, txn: int) -> None:
