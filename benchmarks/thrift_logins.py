@@ -24,9 +24,9 @@ import psutil
 import uvloop
 
 from benchmarks.report import cpu_s, print_line
+from metatide.certificates import server_tls
 from metatide.config import load
 from metatide.stack.machine import LOOPBACK
-from metatide.worker.certificates import server_tls
 from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
 from query_api.backend import Backend

@@ -11,10 +11,10 @@ from confluent_kafka import KafkaError, KafkaException
 
 from hive.errors import InputError, MachineError, UnprovedError
 from hive.names import TableName, default_catalog
+from metatide.certificates import trusted
 from metatide.config import Config
 from metatide.operator_proof import OperatorProof, ProvedTransport, holders_of, worker_address
 from metatide.stack.running import workers_secret
-from metatide.worker.certificates import trusted
 from query_api.http.forward import Forwarder
 from query_api.partners import Partners
 from state.topic import Topic

@@ -6,9 +6,9 @@ import ssl
 from typing import Final
 
 from hive.errors import InputError
+from metatide.certificates import trusted
 from metatide.config import Config
 from metatide.config.upstream import Upstream
-from metatide.worker.certificates import trusted
 from query_api.thrift.metastore.login.jwt_file import JwtFile
 from query_api.thrift.metastore.login.password import PasswordLogin
 from query_api.thrift.metastore.upstream import Login, UpstreamSettings

@@ -11,6 +11,7 @@ import httpx
 
 from hive.errors import InputError, MachineError
 from hive.names import parse_table_name
+from metatide.certificates import trusted
 from metatide.client import (
     Client,
     InvalidUrlError,
@@ -24,7 +25,6 @@ from metatide.config import Config, Effective, configured
 from metatide.config.values import Url
 from metatide.stack.running import missing
 from metatide.stack.state import StateFile
-from metatide.worker.certificates import trusted
 from query_api.requirement import AGE_MS_MAX, WAIT_MS_MAX
 
 _CONSISTENCIES: Final = ("any", "at_least", "write_ids", "within", "latest")

@@ -9,12 +9,12 @@ from hive.errors import RefusedLoginError
 from hive.reader.driver_errors import driver_reason
 from hive.reader.tokens import stored_token
 from hive.schema import detect_followed
+from metatide.certificates import trusted
 from metatide.config.values import KeysLocation
 from metatide.doctor import upstream
 from metatide.doctor.database import snapshot
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
-from metatide.worker.certificates import trusted
 from metatide.worker.logins import directories, require_jwt
 from query_api.thrift.metastore.link import host_port
 from query_api.thrift.metastore.upstream import Upstreams

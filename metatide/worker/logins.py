@@ -8,10 +8,10 @@ from pathlib import Path
 import structlog
 
 from hive.errors import InputError
+from metatide.certificates import trusted
 from metatide.config.thrift import Thrift
 from metatide.config.values import KeysLocation
 from metatide.metastores import require_gssapi
-from metatide.worker.certificates import trusted
 from query_api.own_hosts import OwnHosts
 from query_api.thrift.http_transport import basic
 from query_api.thrift.http_transport.scheme import Scheme

@@ -10,11 +10,11 @@ from hive.errors import InputError, MachineError, MetatideError
 from hive.listener import MAKE_TRANSACTIONAL
 from hive.reader.driver_errors import driver_reason
 from metatide.advertised import worker_host
+from metatide.certificates import server_tls, trusted
 from metatide.config import Config
 from metatide.doctor import Status, find_target
 from metatide.doctor.metastore import listener
 from metatide.doctor.target import needs_workers_secret
-from metatide.worker.certificates import server_tls, trusted
 from query_api.database import Primary
 from query_api.http import Settings, Tls
 from query_api.http.access import OPEN, FileTokens, Tokens

@@ -13,11 +13,11 @@ from hive.collation import UNKNOWN
 from hive.errors import InputError, MetatideError
 from hive.names import DEFAULT_PARTITION, default_catalog
 from metatide.advertised import joined, worker_host
+from metatide.certificates import server_tls
 from metatide.config import Config
 from metatide.config.thrift import Thrift
 from metatide.metastores import require_proof, upstream_settings
 from metatide.stack.java import find_java
-from metatide.worker.certificates import server_tls
 from metatide.worker.guard import guard_of
 from metatide.worker.logins import http_settings, mechanisms
 from metatide.worker.shards import WorkerShards

@@ -1,8 +1,8 @@
 """Settings of a Thrift server, as a worker makes them of its configuration."""
 
+from metatide.certificates import server_tls
 from metatide.config import load
 from metatide.config.thrift import Thrift
-from metatide.worker.certificates import server_tls
 from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
 from query_api.thrift.settings import ThriftSettings

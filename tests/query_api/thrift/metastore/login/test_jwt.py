@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from hive.errors import InputError, UpstreamError
+from metatide.certificates import server_tls
 from metatide.config import Config, load
 from metatide.config.values import ThriftUrl
 from metatide.doctor import Finding, Status, examine, find_target
 from metatide.doctor.checks import CHECKS
 from metatide.metastores import require_proof, upstream_settings
-from metatide.worker.certificates import server_tls
 from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
 from query_api.thrift.metastore.client_identity import SET_UGI

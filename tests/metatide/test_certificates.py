@@ -1,8 +1,8 @@
 import pytest
 
 from hive.errors import InputError
+from metatide.certificates import server_tls
 from metatide.config import load
-from metatide.worker.certificates import server_tls
 
 
 @pytest.mark.parametrize("name", ["reads", "thrift"])
