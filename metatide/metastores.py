@@ -1,20 +1,30 @@
 """The metastores, and how to talk to them, from the configuration."""
 
+import asyncio
 import importlib.util
 import socket
 import ssl
-from typing import Final
+from typing import Final, NamedTuple
 
-from hive.errors import InputError
+from hive.errors import InputError, MachineError, ThriftError
+from hive.listener import AFTERWARDS, LISTENER, TRANSACTIONAL
 from metatide.certificates import trusted
 from metatide.config import Config
 from metatide.config.upstream import Upstream
+from query_api.thrift.metastore.facts import TIMEOUT_S, ask_for_setting
 from query_api.thrift.metastore.login.jwt_file import JwtFile
 from query_api.thrift.metastore.login.password import PasswordLogin
-from query_api.thrift.metastore.upstream import Login, UpstreamSettings
+from query_api.thrift.metastore.upstream import Login, Upstreams, UpstreamSettings
 
 HTTP_IDLE_S: Final = 20
 """A metastore closes connections of HTTP after half a minute, which a call could run into."""
+
+
+class ListenerFault(NamedTuple):
+    """What is wrong with the listener that writes a metastore's log, and the remedy."""
+
+    detail: str
+    remedy: str
 
 
 def upstream_settings(upstream: Upstream, advertised_host: str | None) -> UpstreamSettings:
@@ -30,6 +40,41 @@ def upstream_settings(upstream: Upstream, advertised_host: str | None) -> Upstre
         connections_per_user_max=upstream.connections_per_user_max,
         idle_s=upstream.idle_s if upstream.http_path is None else min(upstream.idle_s, HTTP_IDLE_S),
     )
+
+
+def read_setting(settings: UpstreamSettings, name: str) -> str:
+    """The value of a setting of the metastore; empty if it isn't set. Raises MachineError."""
+
+    async def ask() -> str:
+        link = await Upstreams(settings).open()
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                return await ask_for_setting(link, name)
+        except TimeoutError:
+            raise MachineError(f"the metastore doesn't tell {name} in time") from None
+        finally:
+            link.close()
+
+    try:
+        return asyncio.run(ask())
+    except ThriftError as error:
+        raise MachineError(f"the metastore's reply can't be read: {error}") from error
+
+
+def listener_fault(settings: UpstreamSettings) -> ListenerFault | None:
+    """What is wrong with the listener that writes the metastore's log. Raises MachineError."""
+    listeners = read_setting(settings, TRANSACTIONAL)
+    if listeners.rpartition(",")[2].strip() != LISTENER:
+        return ListenerFault(
+            f"{TRANSACTIONAL} is {listeners!r}",
+            f"end it with {LISTENER} and restart the metastores",
+        )
+    if LISTENER in read_setting(settings, AFTERWARDS):
+        return ListenerFault(
+            f"{AFTERWARDS} names the listener too, so that events are written twice",
+            f"take {LISTENER} out of it and restart the metastores",
+        )
+    return None
 
 
 def require_proof(config: Config) -> None:

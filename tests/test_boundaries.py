@@ -48,7 +48,7 @@ FLOORS = {
     "metatide/config": ["stack", "doctor", "demo", "worker", "cli"],
     "metatide/stack": ["doctor", "worker", "cli"],
     "metatide/health": ["stack", "doctor", "demo", "worker", "cli"],
-    "metatide/worker": ["cli", "demo"],
+    "metatide/worker": ["cli", "demo", "doctor"],
 }
 """Rooms of a package, and the rooms above or beside that they import nothing from."""
 IMPURE = {

@@ -428,3 +428,11 @@ class Config(Section, frozen=True):
     def worker_group(self) -> str:
         """The consumer group of the workers: workers of two topics never share one by default."""
         return self.worker.group or self.kafka.topic
+
+    @property
+    def needs_workers_secret(self) -> bool:
+        """Whether workers need a secret to ask each other. Where reads are for some alone, those
+        who join the group unproved must neither read nor answer.
+        """
+        thrift = self.thrift
+        return self.reads.tokens_path is not None or thrift.guards_reads or thrift.needs_login

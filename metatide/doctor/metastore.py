@@ -5,13 +5,14 @@ import re
 from sqlalchemy import func, literal_column, select
 
 from hive.errors import MachineError
-from hive.listener import AFTERWARDS, LISTENER, RETENTION, TRANSACTIONAL
+from hive.listener import RETENTION, TRANSACTIONAL
 from hive.names import DEFAULT_CATALOG
 from hive.schema import detect, metadata
 from metatide.doctor import upstream
 from metatide.doctor.database import snapshot
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
+from metatide.metastores import listener_fault
 from query_api.thrift.metastore.link import host_port
 
 EVENTS_MAX = 100_000
@@ -96,18 +97,9 @@ def impersonation(target: Target) -> Finding:
 
 
 def listener(target: Target) -> Finding:
-    listeners = _setting(target, TRANSACTIONAL)
-    last = listeners.rpartition(",")[2].strip()
-    if last != LISTENER:
-        return failed(
-            f"{TRANSACTIONAL} is {listeners!r}",
-            f"end it with {LISTENER} and restart the metastores",
-        )
-    if LISTENER in _setting(target, AFTERWARDS):
-        return failed(
-            f"{AFTERWARDS} names the listener too, so that events are written twice",
-            f"take {LISTENER} out of it and restart the metastores",
-        )
+    fault = listener_fault(upstream.settings_of(target))
+    if fault is not None:
+        return failed(fault.detail, fault.remedy)
     return ok("writes events in the transaction of the change")
 
 

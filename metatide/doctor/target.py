@@ -61,7 +61,7 @@ def find_target(config: Config) -> Target:
         upstream=None if whole.upstream.url is None else whole.upstream,
         advertised_host=config.worker.advertised_host,
         default_catalog=config.database.default_catalog.lower(),
-        needs_workers_secret=needs_workers_secret(config),
+        needs_workers_secret=config.needs_workers_secret,
         workers_secret=whole.worker.secret_file,
         thrift=config.thrift,
         hive_classpath=classpath,
@@ -70,11 +70,3 @@ def find_target(config: Config) -> Target:
         security=whole.kafka.security,
         thresholds=thresholds(config),
     )
-
-
-def needs_workers_secret(config: Config) -> bool:
-    """Whether workers need a secret to ask each other. Where reads are for some alone, those who
-    join the group unproved must neither read nor answer.
-    """
-    thrift = config.thrift
-    return config.reads.tokens_path is not None or thrift.guards_reads or thrift.needs_login

@@ -6,32 +6,16 @@ from collections.abc import Mapping
 
 import msgspec
 
-from hive.errors import MachineError, ThriftError
 from metatide.config.values import ThriftUrls
 from metatide.doctor.target import Target
-from metatide.metastores import upstream_settings
-from query_api.thrift.metastore.facts import TIMEOUT_S, ask_for_setting
+from metatide.metastores import read_setting, upstream_settings
 from query_api.thrift.metastore.link import host_port
 from query_api.thrift.metastore.upstream import Introduction, Upstreams, UpstreamSettings
 
 
 def setting(target: Target, name: str) -> str:
     """The value of a setting of the metastore; empty if it isn't set. Raises MachineError."""
-
-    async def ask() -> str:
-        link = await Upstreams(settings_of(target)).open()
-        try:
-            async with asyncio.timeout(TIMEOUT_S):
-                return await ask_for_setting(link, name)
-        except TimeoutError:
-            raise MachineError(f"the metastore doesn't tell {name} in time") from None
-        finally:
-            link.close()
-
-    try:
-        return asyncio.run(ask())
-    except ThriftError as error:
-        raise MachineError(f"the metastore's reply can't be read: {error}") from error
+    return read_setting(settings_of(target), name)
 
 
 def impersonate(target: Target) -> None:

@@ -12,9 +12,8 @@ from hive.reader.driver_errors import driver_reason
 from metatide.advertised import worker_host
 from metatide.certificates import server_tls, trusted
 from metatide.config import Config
-from metatide.doctor import Status, find_target
-from metatide.doctor.metastore import listener
-from metatide.doctor.target import needs_workers_secret
+from metatide.metastores import listener_fault, upstream_settings
+from metatide.stack.running import upstream_of
 from query_api.database import Primary
 from query_api.http import Settings, Tls
 from query_api.http.access import OPEN, FileTokens, Tokens
@@ -68,7 +67,7 @@ def read_settings(config: Config, primary: Primary, partners: Partners | None = 
 def partners_of(config: Config, address: str) -> Partners:
     """The other workers of the one that they ask at this address."""
     path = config.worker.secret_file
-    needs_secret = needs_workers_secret(config)
+    needs_secret = config.needs_workers_secret
     if path is None and needs_secret:
         log.warning(
             "worker.secret_file isn't set: this worker doesn't ask others, and the database "
@@ -127,10 +126,11 @@ def _is_not_transactional(config: Config, primary: Primary) -> bool:
     """Whether the metastore's settings or its database prove that the listener isn't
     transactional.
     """
-    target = find_target(config)
-    if target.upstream is not None:
+    upstream = upstream_of(config)
+    if upstream.url is not None:
+        settings = upstream_settings(upstream, config.worker.advertised_host)
         try:
-            return listener(target).status is Status.FAILED
+            return listener_fault(settings) is not None
         except MachineError as error:
             log.info("can't determine the metastore's listener", error=str(error))
     try:

@@ -16,6 +16,7 @@ from thrift.transport.TTransport import TBufferedTransport
 
 from hive.errors import MachineError
 from hive.listener import LISTENER
+from metatide import metastores
 from metatide.config.thrift import Thrift
 from metatide.config.upstream import Upstream
 from metatide.config.values import (
@@ -144,7 +145,7 @@ def test_any_other_answer_is_an_error(answer: Answer, message: str) -> None:
 def test_a_metastore_that_falls_silent_is_waited_for_no_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(upstream, "TIMEOUT_S", 0.02)
+    monkeypatch.setattr(metastores, "TIMEOUT_S", 0.02)
     ended = threading.Event()
 
     def silent(*_: object) -> None:

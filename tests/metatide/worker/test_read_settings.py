@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hive.errors import InputError
+from hive.listener import LISTENER
 from hive.names import parse_table_name, table_name
 from hive.schema import Version, create, metadata
 from metatide.config import load
@@ -16,7 +17,9 @@ from metatide.stack.machine import free_port
 from metatide.worker.read_settings import open_primary, partners_of, read_settings, tls
 from query_api.http import Settings
 from query_api.reads import GetTable, ListDatabases
-from query_api.requirement import Consistency
+from query_api.requirement import Consistency, Defaults
+from query_api.thrift.metastore.link import host_port
+from tests.query_api.thrift.serving import Telling
 
 
 def settings(tmp_path: Path, environ: Mapping[str, str]) -> Settings:
@@ -101,6 +104,22 @@ def test_latest_is_refused_where_the_listener_is_not_transactional(
         tmp_path, {**there, "METATIDE_READS_CONSISTENCY": "any"}
     ).defaults.no_latest
     assert no_latest is not None
+
+
+async def test_the_metastore_is_asked_for_its_listener(tmp_path: Path) -> None:
+    async def defaults(**its_settings: str) -> Defaults:
+        metastore = Telling(**its_settings)
+        await metastore.start()
+        url = f"thrift://{host_port(metastore.address)}"
+        environ = {"METATIDE_UPSTREAM_URL": url, "METATIDE_READS_CONSISTENCY": "any"}
+        try:
+            return (await asyncio.to_thread(settings, tmp_path, environ)).defaults
+        finally:
+            await metastore.stop()
+
+    transactional = await defaults(metastore_transactional_event_listeners=LISTENER)
+    assert transactional.no_latest is None
+    assert "isn't transactional" in ((await defaults()).no_latest or "")
 
 
 def test_a_certificate_needs_its_key(tmp_path: Path) -> None:
