@@ -23,8 +23,8 @@ from benchmarks.delay import delayed_database
 from benchmarks.live import connector
 from benchmarks.prewarm import LAYOUTS, filled, run_elsewhere, table_names
 from benchmarks.report import cpu_s, load_average, percentile, print_line
+from hive.reader.engines import unpooled_engine
 from metatide.demo.options import Size
-from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK
 from tests.support.databases import postgres
 from tests.support.kafka.broker import broker
@@ -111,7 +111,7 @@ def cold_ms(client: httpx.Client, path: str) -> float:
 
 def sessions(url: sa.URL) -> int:
     """The logins to the database since its start, the one that asks left out."""
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     statement = "SELECT sessions FROM pg_stat_database WHERE datname = current_database()"
     with engine.connect() as connection:
         return int(connection.execute(sa.text(statement)).scalar_one())

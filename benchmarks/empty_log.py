@@ -2,13 +2,13 @@
 
 import sqlalchemy as sa
 
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create, metadata
-from metatide.stack.database import make_engine
 
 
 def make_empty_log(url: str, last_event: int) -> None:
     """Creates the schema in a database."""
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     create(engine, Version.V4_1)
     sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"]
     with engine.begin() as connection:

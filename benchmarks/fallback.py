@@ -19,8 +19,8 @@ from benchmarks.delay import delayed_database
 from benchmarks.prewarm import LAYOUTS, filled, run_elsewhere, table_names
 from benchmarks.report import load_average, percentile, print_line
 from hive.names import DatabaseName, TableName
+from hive.reader.engines import unpooled_engine
 from metatide.demo.options import Size
-from metatide.stack.database import make_engine
 from query_api.database import Primary
 from query_api.database.reads import CurrentEvent
 from query_api.reads import GetDatabase, GetTable, ListTables
@@ -80,7 +80,7 @@ def _measure(delay_ms: float, url: sa.URL, reads: Reads, seconds: float) -> None
 
 
 def _bare_ms(url: str, seconds: float) -> list[float]:
-    engine = make_engine(url).execution_options(isolation_level="AUTOCOMMIT")
+    engine = unpooled_engine(url).execution_options(isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         took_ms = _timed(lambda: connection.exec_driver_sql("SELECT 1").all(), seconds)
     engine.dispose()

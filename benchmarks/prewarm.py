@@ -20,9 +20,9 @@ import sqlalchemy as sa
 from benchmarks.report import print_line
 from connectors import topic_admin
 from connectors.loads.loader import WORKERS, Loader
+from hive.reader.engines import unpooled_engine
 from metatide.demo.options import Size
 from metatide.process.garbage_collection import collect_seldom
-from metatide.stack.database import make_engine
 from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch
@@ -87,14 +87,14 @@ def filled(url: str, size: Size) -> None:
 def table_names(url: sa.URL) -> list[tuple[str, str]]:
     """All tables, each with its database."""
     statement = 'SELECT d."NAME", t."TBL_NAME" FROM "TBLS" t JOIN "DBS" d ON t."DB_ID" = d."DB_ID"'
-    with make_engine(url).connect() as connection:
+    with unpooled_engine(url).connect() as connection:
         return [(db, table) for db, table in connection.execute(sa.text(statement))]
 
 
 def bare(url: str) -> int:
     """Reads the rows by one statement per table and ignores them; returns their number."""
     rows = 0
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     with engine.connect() as connection:
         for table in READ:
             statement = sa.text(f'SELECT * FROM "{table}"').execution_options(stream_results=True)
@@ -110,7 +110,7 @@ def prewarm(url: str, broker: str, threads: int) -> Loader:
     """
     events = Topic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", 16)
     topic_admin.create(events)
-    loader = Loader(make_engine(url), events, workers=threads)
+    loader = Loader(unpooled_engine(url), events, workers=threads)
     loader.plan()
     loader.start(0, listens=False)
     while not loader.idle:

@@ -24,13 +24,13 @@ from connectors.loads.batch import find_database
 from connectors.loads.plan import everything
 from connectors.loads.spark import prewarm as on_spark
 from connectors.loads.spark.task_messages import Reach
+from hive.reader.engines import unpooled_engine
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
 from metatide.config import Config
 from metatide.config.schema import Spark
 from metatide.demo.options import Size
 from metatide.spark.session import session
-from metatide.stack.database import make_engine
 from state.topic import Topic, TopicClient
 from tests.connectors.loads.partition_rows import fill
 from tests.support.databases import postgres
@@ -69,7 +69,7 @@ def spark_prewarm(url: str, broker: str, folder: Path, cores: int) -> None:
     events = Topic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", SHARDS)
     topic_admin.create(events)
     described = TopicClient(broker, events.name).describe()
-    database = find_database(make_engine(url))
+    database = find_database(unpooled_engine(url))
     with open_snapshot(*database) as snapshot:
         planned = everything(snapshot, TableLists())
     config = Config(data_dir=folder, spark=Spark(master=f"local[{cores},4]"))
@@ -79,7 +79,7 @@ def spark_prewarm(url: str, broker: str, folder: Path, cores: int) -> None:
         worker.until_ready()
         print_line(benchmark="session", seconds=round(time.perf_counter() - began, 2))
         progress = on_spark.Progress(spark.sparkContext)
-        reach = Reach(make_engine, url, database.version, events, 0, progress.counts)
+        reach = Reach(url, database.version, events, 0, progress.counts)
         with measured("prewarm, Spark, until served") as figures:
             began = time.perf_counter()
             on_spark.prewarm(spark.sparkContext, reach, planned)

@@ -47,11 +47,11 @@ from benchmarks.report import cpu_s, show
 from benchmarks.thrift import DB, EVENT, MIB, TABLES, WIDE
 from benchmarks.thrift_load import Server
 from hive.names import table_name
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, metadata
 from hive.thrift.binary import decode, encode
 from hive.thrift.structs import TABLE
 from metatide.config.values import ThriftUrl
-from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import Ports
@@ -222,7 +222,7 @@ def fill_database(url: str) -> None:
 
 def copy(url: str, copies: int) -> None:
     series = sa.func.generate_series(1, copies).table_valued("number").render_derived()
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     with engine.begin() as connection:
         # Foreign keys aren't checked: they hold in copies, too, and checks take longer than
         # copying.

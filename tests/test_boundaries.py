@@ -48,6 +48,10 @@ FLOORS = {
     "metatide/config": ["stack", "doctor", "demo", "worker", "cli"],
     "metatide/stack": ["doctor", "worker", "cli"],
     "metatide/health": ["stack", "doctor", "demo", "worker", "cli"],
+    "metatide/process": ["stack", "doctor", "demo", "worker", "spark", "cli"],
+    "metatide/spark": ["doctor", "demo", "worker", "cli"],
+    "metatide/demo": ["stack", "doctor", "worker", "cli"],
+    "metatide/doctor": ["demo", "cli"],
     "metatide/worker": ["cli", "demo", "doctor"],
 }
 """Rooms of a package, and the rooms above or beside that they import nothing from."""
@@ -165,6 +169,35 @@ def test_connectors_know_of_the_state_only_its_records_their_topic_and_traces() 
         for path in (ROOT / "connectors").rglob("*.py")
         for line, module in imports(path)
         if module.startswith("state") and not module.startswith(allowed)
+    ]
+    assert not wrong
+
+
+def metatide_imports(room: str) -> Iterator[tuple[str, str]]:
+    """What other rooms of metatide import of one: where, and what."""
+    for path in sorted((ROOT / "metatide").rglob("*.py")):
+        where = path.relative_to(ROOT).as_posix()
+        if not where.startswith(f"metatide/{room}/"):
+            for line, module in imports(path):
+                if module.startswith(f"metatide.{room}."):
+                    yield f"{where}:{line}", module
+
+
+def test_only_its_command_knows_the_demo() -> None:
+    wrong = [
+        f"{where} imports {module}"
+        for where, module in metatide_imports("demo")
+        if not where.startswith("metatide/cli/demo.py:")
+    ]
+    assert not wrong
+
+
+def test_others_know_of_the_stack_only_what_runs_where_and_what_the_machine_has() -> None:
+    shown = ("java", "jars", "logs", "machine", "metastore.own_classes", "running", "state", "up")
+    wrong = [
+        f"{where} imports {module}"
+        for where, module in metatide_imports("stack")
+        if not f"{module}.".startswith(tuple(f"metatide.stack.{name}." for name in shown))
     ]
     assert not wrong
 

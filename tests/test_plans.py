@@ -17,11 +17,11 @@ from connectors.loads.chunks import Load
 from connectors.log.sql_source import SqlSource
 from hive.filters.bounds import Span
 from hive.names import DatabaseName, TableName
+from hive.reader.engines import unpooled_engine
 from hive.reader.snapshot import open_snapshot
 from hive.schema import create
 from metatide.doctor import log, metastore
 from metatide.doctor.target import Target
-from metatide.stack.database import make_engine
 from metatide.stack.postgres import connect
 from query_api.database import DatabaseObjects, bounded_engine
 from query_api.database.listener import has_unlogged_transactions
@@ -70,7 +70,7 @@ class NoTopic:
 
 def follow(url: str) -> None:
     """A connector at rest, after some events, and at the beginning of the log."""
-    source = SqlSource(make_engine(url))
+    source = SqlSource(unpooled_engine(url))
     for _ in range(TIMES):
         assert source.poll(EVENTS, EVENTS).rows == []
         assert len(source.poll(EVENTS - 40, EVENTS - 40).rows) == 40
@@ -143,7 +143,7 @@ def answer(url: str) -> None:
 
 def load(url: str) -> None:
     """What a connector loads, and what a task of Spark's does."""
-    database = batch.find_database(make_engine(url))
+    database = batch.find_database(unpooled_engine(url))
     nameless = TableName("hive", "", "")
     scopes = [
         Scope(ScopeKind.DATABASES, nameless),
@@ -163,7 +163,7 @@ def load(url: str) -> None:
 
 def examine(url: str) -> None:
     """What looks at all of the newest events is told to."""
-    with make_engine(url).connect() as connection:
+    with unpooled_engine(url).connect() as connection:
         has_unlogged_transactions(connection, VERSION)
     target = Target(None, "", 1, url, None)
     log.complete(target)
@@ -213,10 +213,10 @@ def test_a_plan_for_a_short_log_is_not_kept_for_a_long_one(
     new_stock_database: NewStockDatabase,
 ) -> None:
     url = new_stock_database()
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     create(engine, VERSION)
-    source = SqlSource(make_engine(url))
-    latest = Latest(make_engine(url))
+    source = SqlSource(unpooled_engine(url))
+    latest = Latest(unpooled_engine(url))
     with plans.recorded() as executed, connect(sa.make_url(url)) as connection:
         large_catalog.know(connection, statistics=False)
         for _ in range(TIMES):

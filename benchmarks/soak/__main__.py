@@ -29,7 +29,7 @@ from benchmarks.ten_million.catalog import Catalog
 from benchmarks.ten_million.live import Lateness
 from benchmarks.ten_million.repetition import repeating
 from benchmarks.ten_million.stand import Stand, standing
-from metatide.stack.database import make_engine
+from hive.reader.engines import unpooled_engine
 from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import Ports
 from tests.support.processes import running
@@ -48,7 +48,7 @@ class Cleaner:
     """Deletes old rows of the log."""
 
     def __init__(self, url: str) -> None:
-        self._engine = make_engine(url)
+        self._engine = unpooled_engine(url)
 
     def clean(self) -> None:
         statement = sa.text('DELETE FROM "NOTIFICATION_LOG" WHERE "EVENT_TIME" < :before')

@@ -11,8 +11,8 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from hive.reader.engines import unpooled_engine
 from metatide.demo.ids import SEQUENCES, sequence_name
-from metatide.stack.database import make_engine
 
 DATABASES: Final = 100
 PARTITIONS_A_TABLE: Final = 450
@@ -108,7 +108,7 @@ def fill(url: str, catalog: Catalog, until: float) -> int:
     """Writes what is missing, until it is all there or the clock of `time.monotonic` says `until`;
     returns the number of complete partitions.
     """
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     with engine.begin() as connection:
         if not connection.scalar(sa.text('SELECT count(*) FROM "TBLS"')):
             _run(connection, _TABLES, catalog)

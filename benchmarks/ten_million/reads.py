@@ -14,7 +14,7 @@ from benchmarks.report import percentile
 from benchmarks.ten_million.catalog import Catalog
 from benchmarks.ten_million.repetition import repeating
 from benchmarks.ten_million.stand import Stand
-from metatide.stack.database import make_engine
+from hive.reader.engines import unpooled_engine
 from metatide.stack.machine import LOOPBACK
 from tests.support.workers import WorkerProcess
 
@@ -151,7 +151,7 @@ def _database_names_s(stand: Stand) -> float:
     statement = sa.text(
         'SELECT "PART_NAME" FROM "PARTITIONS" WHERE "TBL_ID" = 1 ORDER BY "PART_NAME"'
     ).execution_options(stream_results=True)
-    engine = make_engine(stand.url)
+    engine = unpooled_engine(stand.url)
     began, names = time.perf_counter(), 0
     with engine.connect() as connection, connection.execute(statement) as rows:
         while fetched := rows.fetchmany(READ_ROWS):

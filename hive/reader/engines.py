@@ -71,6 +71,11 @@ def pooled_engine(url: str | sa.URL, connections: int) -> sa.Engine:
     return engine
 
 
+def unpooled_engine(url: str | sa.URL) -> sa.Engine:
+    """An engine that keeps no connection."""
+    return open_engine(url, poolclass=sa.NullPool)
+
+
 def connect_for_one_statement(engine: sa.Engine) -> sa.Connection:
     """A connection outside of transactions where the driver would wait to begin one, and to end it;
     another driver would wait to leave them."""

@@ -17,6 +17,7 @@ from connectors.log.sql_source import SqlSource
 from connectors.metrics import Metrics
 from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
+from hive.reader.engines import unpooled_engine
 from metatide.advertised import joined, reachable
 from metatide.config import Config, Effective, configured
 from metatide.process import logs
@@ -24,7 +25,6 @@ from metatide.process.garbage_collection import collect_seldom
 from metatide.process.metrics import VERSION, process_metrics
 from metatide.process.stop_signals import stopped_by_signals
 from metatide.process.tracing import traced
-from metatide.stack.database import make_engine
 from metatide.stack.running import database_url
 from metatide.topic import events_topic
 from processors.freed_memory import limit_freed_memory
@@ -78,7 +78,7 @@ def _run(config: Config, url: str, events: Topic, tracing: "Tracing | None") -> 
     engine = loads_engine(url)
     loader = Loader(engine, events, metrics=LoadMetrics(metrics.registry), watermark=watermark)
     connector = Connector(
-        SqlSource(make_engine(url)),
+        SqlSource(unpooled_engine(url)),
         events,
         pace=Pace(poll_interval_ms=config.connect.poll_interval_ms),
         metrics=metrics,

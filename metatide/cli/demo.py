@@ -10,9 +10,9 @@ from metatide.config import Effective, configured
 from metatide.demo.bulk import fill as fill_catalog
 from metatide.demo.options import Limits, Release, Size
 from metatide.demo.pace import Pace
-from metatide.demo.report import reporting
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
+from metatide.process.rate_report import reporting
 from metatide.stack.running import database_url
 
 Command = Callable[..., None]

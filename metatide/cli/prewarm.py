@@ -18,14 +18,14 @@ from connectors.loads.plan import Planned, everything
 from connectors.loads.replica import open_reached
 from connectors.publish import tails
 from hive.errors import MachineError
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version
 from hive.table_lists import TableLists, check_patterns
 from metatide.config import Config, Effective, configured
-from metatide.demo.report import reporting
 from metatide.process.consoles import PlainConsole
 from metatide.process.garbage_collection import collect_seldom
-from metatide.spark.progress import ticking
-from metatide.stack.database import make_engine
+from metatide.process.rate_report import reporting
+from metatide.process.ticks import ticking
 from metatide.stack.running import database_url
 from metatide.topic import await_ticket, events_topic
 from state.topic import Topic
@@ -86,7 +86,7 @@ def command(
         )
     check_patterns((*tables, *but))
     lists = TableLists(tables, but)
-    database = find_database(make_engine(url))
+    database = find_database(unpooled_engine(url))
     planned = _plan(database, lists, tail.furthest.event_id)
     partitions = sum(plan.partitions for plan in planned)
     if engine == "spark" or (engine == "auto" and partitions >= SPARK_PARTITIONS_MIN):
@@ -153,7 +153,7 @@ def _load_on_spark(
         due = [plan for plan in planned if plan.scope not in loaded]
         progress = prewarm.Progress(context)
         with _showing(progress, due):
-            prewarm.prewarm(context, Reach(make_engine, *reach, progress.counts), due)
+            prewarm.prewarm(context, Reach(*reach, progress.counts), due)
 
 
 class _Counts(Protocol):

@@ -3,6 +3,7 @@
 from sqlalchemy import Engine, MetaData, select
 
 from hive.errors import InputError
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create, detect, metadata
 from hive.urls import masked
 from metatide.demo.ids import Ids
@@ -10,7 +11,6 @@ from metatide.demo.objects import USUAL_WAREHOUSE, Warehouse
 from metatide.demo.prefill import LogOnly
 from metatide.demo.sessions import Sink, WriterSession, reserve_ids
 from metatide.demo.structs import CATALOG
-from metatide.stack.database import make_engine
 
 _DEFAULT_DATABASE = "default"
 
@@ -19,7 +19,7 @@ class Store:
     """A database with Hive's schema, which is created if it is empty."""
 
     def __init__(self, url: str) -> None:
-        self.engine: Engine = make_engine(url)
+        self.engine: Engine = unpooled_engine(url)
         self.schema = _schema(self.engine)
         self.metadata: MetaData = metadata(self.schema)
         self.ids = Ids(self._reserve)

@@ -9,11 +9,11 @@ from sqlalchemy.exc import DBAPIError
 from hive.errors import InputError
 from hive.reader.collation import read_collation
 from hive.reader.driver_errors import driver_reason
+from hive.reader.engines import unpooled_engine
 from hive.schema import detect_followed
 from hive.urls import masked
 from metatide.doctor.finding import Finding, failed, ok
 from metatide.doctor.target import Target
-from metatide.stack.database import make_engine
 
 _REPLICA = {"postgresql": "SELECT pg_is_in_recovery()", "mysql": "SELECT @@global.read_only"}
 
@@ -22,7 +22,9 @@ _REPLICA = {"postgresql": "SELECT pg_is_in_recovery()", "mysql": "SELECT @@globa
 def snapshot(target: Target) -> Iterator[Connection]:
     """A transaction in which all reads see the same state."""
     assert target.database_url is not None
-    engine = make_engine(target.database_url).execution_options(isolation_level="REPEATABLE READ")
+    engine = unpooled_engine(target.database_url).execution_options(
+        isolation_level="REPEATABLE READ"
+    )
     with engine.connect() as connection:
         yield connection
 

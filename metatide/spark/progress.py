@@ -1,42 +1,18 @@
 """Progress bars of Spark commands."""
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from metatide.process.consoles import PlainConsole
+from metatide.process.ticks import ticking
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
 _LOOK_S = 0.2
-
-Show = Callable[[], None]
-
-
-@contextmanager
-def ticking(every_s: float) -> Iterator[Callable[[Show], None]]:
-    """Yields a way to run a function periodically, and once at the end."""
-    shows: list[Show] = []
-    ended = threading.Event()
-
-    def run() -> None:
-        while not ended.wait(every_s):
-            for show in shows:
-                show()
-
-    thread = threading.Thread(target=run, name="progress", daemon=True)
-    thread.start()
-    try:
-        yield shows.append
-    finally:
-        ended.set()
-        thread.join()
-        for show in shows:
-            show()
 
 
 @contextmanager

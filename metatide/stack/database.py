@@ -1,14 +1,8 @@
-"""SQLAlchemy engines for plain database URLs."""
+"""Whether a database answers."""
 
 import sqlalchemy as sa
 
 from hive.reader.driver_errors import driver_reason
-from hive.reader.engines import open_engine
-
-
-def make_engine(url: str | sa.URL) -> sa.Engine:
-    """An engine for `postgresql://…` or `mysql://…` that keeps no connection."""
-    return open_engine(url, poolclass=sa.NullPool)
 
 
 def fault(engine: sa.Engine) -> str | None:

@@ -14,11 +14,11 @@ import sqlalchemy as sa
 
 from hive import listener, schema
 from hive.errors import InputError, MachineError
+from hive.reader.engines import unpooled_engine
 from hive.reader.login import split_login
 from hive.urls import masked
 from metatide.stack import jars, java_kerberos
 from metatide.stack.class_archive import class_options
-from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
@@ -265,7 +265,7 @@ def _require_schema(url: sa.URL, wanted: schema.Version) -> None:
             "the metastore of `metatide up` logs in at a database by METATIDE_DATABASE_PASSWORD "
             "alone: set that instead of other keys of `database`, or start your own metastore"
         )
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     with engine.connect() as connection:
         version = schema.detect(connection)
     if version is None:

@@ -16,7 +16,7 @@ from psycopg import sql
 
 from hive import schema
 from hive.errors import MachineError
-from metatide.stack.database import make_engine
+from hive.reader.engines import unpooled_engine
 from metatide.stack.kept_secret import keep_secret
 from metatide.stack.machine import LOOPBACK, MIB, as_user, folder_aside, require_room
 from metatide.stack.ports import Ports
@@ -101,7 +101,7 @@ class Postgres(Service):
                     connection.execute(
                         sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE))
                     )
-            engine = make_engine(self.url())
+            engine = unpooled_engine(self.url())
             with engine.connect() as reader:
                 missing = schema.detect(reader) is None
             if missing:

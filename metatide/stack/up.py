@@ -10,6 +10,7 @@ from types import FrameType
 import httpx
 
 from hive.errors import MachineError
+from hive.reader.engines import unpooled_engine
 from hive.urls import masked
 from metatide.config import Config, Effective
 from metatide.metastores import require_gssapi
@@ -82,7 +83,7 @@ def _check(config: Config) -> None:
     url = config.database.full_url
     if url is None:
         return
-    if (fault := database.fault(database.make_engine(url))) is not None:
+    if (fault := database.fault(unpooled_engine(url))) is not None:
         assert config.database.url is not None
         shown = config.database.url.masked
         raise MachineError(f"no database answers at {shown} ({fault}); start it or omit --database")

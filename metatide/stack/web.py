@@ -13,8 +13,9 @@ import sqlalchemy as sa
 import uvloop
 from starlette.requests import Request
 
+from hive.reader.engines import unpooled_engine
 from metatide.config import Config, load
-from metatide.stack.database import fault, make_engine
+from metatide.stack.database import fault
 from metatide.stack.kafka import KafkaProbe
 from metatide.stack.machine import ANY, require_port
 from metatide.stack.state import StateFile
@@ -28,7 +29,7 @@ def checks(config: Config) -> list[Check]:
     assert url is not None
     return [
         Check("Kafka", KafkaProbe(address, config.kafka.security).fault),
-        Check("database", _database(make_engine(url))),
+        Check("database", _database(unpooled_engine(url))),
         Check("processes", _processes(config.data_dir)),
     ]
 

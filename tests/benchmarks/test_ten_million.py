@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from benchmarks.ten_million import growth
 from benchmarks.ten_million.catalog import Catalog, fill
 from benchmarks.ten_million.reads import name
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create
-from metatide.stack.database import make_engine
 
 CATALOG = Catalog(5_000)
 
@@ -23,7 +23,7 @@ def test_ten_million_are_in_twenty_thousand_tables() -> None:
 
 def test_filling_goes_on_where_it_ended(new_database: Callable[[], str]) -> None:
     url = new_database()
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     create(engine, Version.V4_1)
     assert fill(url, CATALOG, time.monotonic()) == 0
     with engine.begin() as connection:

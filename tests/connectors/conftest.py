@@ -6,14 +6,14 @@ import pytest
 import structlog
 from structlog.testing import LogCapture
 
-from metatide.stack.database import make_engine
+from hive.reader.engines import unpooled_engine
 from state.topic import Topic
 from tests.connectors.connector_runs import Log, new_topic
 
 
 @pytest.fixture
 def log(new_metastore_database: Callable[[], str]) -> Log:
-    return Log(make_engine(new_metastore_database()))
+    return Log(unpooled_engine(new_metastore_database()))
 
 
 @pytest.fixture

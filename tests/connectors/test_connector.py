@@ -10,9 +10,9 @@ from connectors.publish import tails
 from connectors.publish.headers import RecordKind
 from connectors.settings import Pace
 from hive.names import table_name
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create
 from metatide.demo.store import Store
-from metatide.stack.database import make_engine
 from state.records import Change, OpenTransactions
 from state.records.actions import CommitTxn
 from state.records.routing import table_shard
@@ -57,7 +57,7 @@ def test_a_log_is_published_whole_and_in_order(url: str, kafka_broker: str) -> N
 def test_the_end_of_an_unknown_transaction_goes_to_every_shard_at_once(
     url: str, kafka_broker: str
 ) -> None:
-    log, topic = Log(make_engine(url)), new_topic(kafka_broker)
+    log, topic = Log(unpooled_engine(url)), new_topic(kafka_broker)
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic) as connector:
         connector.until_position(3)
@@ -85,7 +85,7 @@ def damage(log: Log) -> None:
 def test_the_end_of_a_known_transaction_goes_to_the_tables_that_it_wrote(
     url: str, kafka_broker: str, hide: Callable[[Log], None] | None
 ) -> None:
-    log, topic = Log(make_engine(url)), new_topic(kafka_broker)
+    log, topic = Log(unpooled_engine(url)), new_topic(kafka_broker)
     log.write(1, type_="OPEN_TXN", message='{"fromTxnId":7,"toTxnId":8}')
     allocated = '{"txnIdList":[7],"writeIdList":[1],"dbName":"db","tableName":"t"}'
     log.write(2, type_="ALLOC_WRITE_ID_EVENT", message=allocated, DB_NAME="db", TBL_NAME="t")
@@ -116,7 +116,7 @@ def test_the_end_of_a_known_transaction_goes_to_the_tables_that_it_wrote(
 def test_impala_12399_progress_is_made_where_the_last_event_concerns_nobody(
     url: str, kafka_broker: str, type_: str, message: str
 ) -> None:
-    log, topic = Log(make_engine(url)), new_topic(kafka_broker)
+    log, topic = Log(unpooled_engine(url)), new_topic(kafka_broker)
     with connecting(SqlSource(log.engine), topic) as connector:
         log.write(1, 2, type_=type_, message=message)
         connector.until_position(2)
@@ -129,7 +129,7 @@ def test_impala_12399_progress_is_made_where_the_last_event_concerns_nobody(
 def test_a_load_that_waits_for_an_event_is_not_kept_until_progress_is_due(
     url: str, kafka_broker: str
 ) -> None:
-    log, topic = Log(make_engine(url)), new_topic(kafka_broker)
+    log, topic = Log(unpooled_engine(url)), new_topic(kafka_broker)
     with connecting(SqlSource(log.engine), topic, Pace(progress_ms=3_600_000)) as connector:
         log.write(1, type_="CONFIG_CHANGE_EVENT")
         connector.until(lambda: connector.value("position") == 1)
@@ -171,8 +171,8 @@ def _has_transaction(topic: Topic, txn: int, at: int) -> list[bool]:
 
 @pytest.mark.parametrize("version", [one for one in Version if one >= Version.V4_0])
 def test_every_shape_of_the_schema_is_read(version: Version, url: str, kafka_broker: str) -> None:
-    create(make_engine(url), version)
-    log, topic = Log(make_engine(url)), new_topic(kafka_broker, 2)
+    create(unpooled_engine(url), version)
+    log, topic = Log(unpooled_engine(url)), new_topic(kafka_broker, 2)
     log.write(1, 2)
     with connecting(SqlSource(log.engine), topic) as connector:
         connector.until_position(2)

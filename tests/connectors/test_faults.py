@@ -17,8 +17,8 @@ from connectors.settings import Pace
 from hive.events.decode import decode
 from hive.events.event_types import CommitTransaction, Event
 from hive.events.row import NotificationRow
+from hive.reader.engines import unpooled_engine
 from metatide.demo.store import Store
-from metatide.stack.database import make_engine
 from processors.fold import Fold
 from state.records import Change, Reset
 from state.records.actions import CommitTxn, Undecodable
@@ -232,7 +232,7 @@ def test_another_metastore_behind_the_same_url_begins_an_epoch(
     log.write(*range(1, 6))
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(5)
-    other = Log(make_engine(new_metastore_database()))
+    other = Log(unpooled_engine(new_metastore_database()))
     other.write(*range(1, 31), message='{"txnid":50}')
     with connecting(SqlSource(other.engine), topic, QUICK) as connector:
         connector.until(lambda: tails.find(topic).epoch == 1)
@@ -300,7 +300,7 @@ def test_what_another_published_of_a_lost_history_is_noticed(log: Log, topic: To
 def test_rows_of_one_id_are_all_published(
     new_metastore_database: Callable[[], str], topic: Topic, said: LogCapture
 ) -> None:
-    log = Log(make_engine(new_metastore_database()), unique=False)
+    log = Log(unpooled_engine(new_metastore_database()), unique=False)
     log.write(1)
     log.write(2, message='{"txnid":21}')
     log.write(2, message='{"txnid":22}')
@@ -315,7 +315,7 @@ def test_rows_of_one_id_are_all_published(
 def test_a_second_row_of_a_published_id_begins_an_epoch(
     new_metastore_database: Callable[[], str], topic: Topic
 ) -> None:
-    log = Log(make_engine(new_metastore_database()), unique=False)
+    log = Log(unpooled_engine(new_metastore_database()), unique=False)
     log.write(1, 2)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(2)
@@ -438,7 +438,7 @@ def dead_letters(topic: Topic) -> list[NotificationRow]:
 def test_a_database_without_a_metastore_is_waited_for(
     new_database: Callable[[], str], topic: Topic
 ) -> None:
-    engine = make_engine(new_database())
+    engine = unpooled_engine(new_database())
     with connecting(SqlSource(engine), topic, QUICK) as connector:
         connector.until(lambda: "no metastore's tables" in str(connector.status.waits_for))
         Log(engine).write(1)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from connectors.log.sql_source import SqlSource
+from hive.reader.engines import unpooled_engine
 from hive.write_ids.relations import equal
 from hive.write_ids.text import parse_write_id_list
-from metatide.stack.database import make_engine
 from state.export import export
 from state.shard_reader import ShardReader
 from tests.connectors.connector_runs import assert_unbroken, connecting, fold, new_topic, read
@@ -65,7 +65,7 @@ def test_the_same_on_mariadb(mariadb_metastore: Instances, kafka_broker: str) ->
 
 def compare(running: Instances, broker: str) -> None:
     topic = new_topic(broker, 1)
-    source = SqlSource(make_engine(running.database_url))
+    source = SqlSource(unpooled_engine(running.database_url))
     with (
         running.connect(0) as client,
         running.connect(len(running.addresses) - 1) as other,

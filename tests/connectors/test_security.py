@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from connectors.log.sql_source import SqlSource
+from hive.reader.engines import unpooled_engine
 from metatide.config import load
-from metatide.stack.database import make_engine
 from metatide.stack.java import find_java
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
@@ -56,7 +56,7 @@ class PrivateKafka(GuardedKafka):
 def test_a_guarded_broker_is_reached(new_metastore_database: Callable[[], str]) -> None:
     with open_folder() as folder:
         kafka = PrivateKafka(folder, Ports(folder / "ports.json"))
-        log = Log(make_engine(new_metastore_database()))
+        log = Log(unpooled_engine(new_metastore_database()))
         log.write(1, 2, 3)
         with running(kafka, folder / "log"):
             topic = events_topic(load(environ=kafka.environment(USER)).config)

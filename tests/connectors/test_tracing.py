@@ -5,7 +5,7 @@ from time import monotonic
 
 from connectors.log.sql_source import SqlSource
 from hive.events.row import NotificationRow
-from metatide.stack.database import make_engine
+from hive.reader.engines import unpooled_engine
 from processors.worker.traced_applier import TracedApplier
 from state.records import encode
 from state.store import MemoryStore
@@ -17,7 +17,7 @@ def test_row_publication_and_fold_of_an_event_are_linked_by_its_id(
     new_metastore_database: Callable[[], str], kafka_broker: str
 ) -> None:
     connector, worker, other = Spans(), Spans(), Spans(0.0)
-    log = Log(make_engine(new_metastore_database()))
+    log = Log(unpooled_engine(new_metastore_database()))
     log.write(1, 2)
     topic = new_topic(kafka_broker, shards=1)
     with connecting(SqlSource(log.engine), topic, tracing=connector.tracing) as running:

@@ -7,8 +7,8 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, metadata
-from metatide.stack.database import make_engine
 
 PATIENCE_S: Final = 60.0
 _POLL_S: Final = 0.004
@@ -25,7 +25,7 @@ class Sequence:
     """NOTIFICATION_SEQUENCE."""
 
     def __init__(self, url: str) -> None:
-        self._engine = make_engine(url)
+        self._engine = unpooled_engine(url)
         self._row = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID
         self._waiting = sa.text(_WAITING[self._engine.dialect.name])
 

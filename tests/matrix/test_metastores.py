@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from hive.reader.engines import unpooled_engine
 from hive.reader.snapshot import open_snapshot
 from hive.schema import detect
-from metatide.stack.database import make_engine
 from query_api.database import Primary
 from query_api.requirement import Consistency
 from tests.hive.reader import script
@@ -43,7 +43,7 @@ def instances(request: pytest.FixtureRequest) -> Iterator[Instances]:
 
 
 def test_the_database_is_read_as_the_metastore_reads_it(instances: Instances) -> None:
-    engine = make_engine(instances.database_url)
+    engine = unpooled_engine(instances.database_url)
     with engine.connect() as connection:
         version = detect(connection)
     assert version is not None

@@ -8,9 +8,9 @@ import pytest
 from connectors.loads.batch import find_database
 from connectors.log.sql_source import SqlSource
 from hive.errors import InputError
+from hive.reader.engines import unpooled_engine
 from metatide.config import load as load_config
 from metatide.doctor import Status, Target, database
-from metatide.stack.database import make_engine
 from metatide.worker.read_settings import open_primary, read_settings
 from tests.support.hive import hms_objects as objects
 from tests.support.hive import matrix
@@ -42,11 +42,11 @@ def test_statistics_change_a_table_without_an_event(instances: Instances) -> Non
 
 
 def connect(url: str) -> None:
-    SqlSource(make_engine(url)).bounds(0)
+    SqlSource(unpooled_engine(url)).bounds(0)
 
 
 def load(url: str) -> None:
-    find_database(make_engine(url))
+    find_database(unpooled_engine(url))
 
 
 def serve(url: str) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from connectors.publish import tails
 from hive.errors import InputError
+from hive.reader.engines import unpooled_engine
 from metatide.config import load
 from metatide.health.heartbeats import hear_once
-from metatide.stack.database import make_engine
 from metatide.topic import events_topic
 from tests.connectors.connector_runs import Log, until
 from tests.support.kafka.kerberized import OWN, Site, kerberized_site, until_it_waits
@@ -36,7 +36,7 @@ def site() -> Iterator[Site]:
 def environment(new_database: Callable[[], str]) -> dict[str, str]:
     """That of a metastore with a few events."""
     url = new_database()
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     Log(engine).write(*range(1, EVENTS + 1))
     engine.dispose()
     return {"METATIDE_DATABASE_URL": url, "METATIDE_KAFKA_PARTITIONS": "2"}

@@ -8,8 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 from hive.errors import UnansweredError
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create, metadata
-from metatide.stack.database import make_engine
 from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.reads import ListDatabases
@@ -98,7 +98,7 @@ async def test_a_database_without_a_sequence_answers_nothing(
     a_new_database: Callable[[], str],
 ) -> None:
     """It is being restored: what it holds is of no known event."""
-    engine = make_engine(url := a_new_database())
+    engine = unpooled_engine(url := a_new_database())
     create(engine, Version.V4_1)
     primary = Primary(url, connections=2)
     fresh = await primary.answer(ListDatabases("hive"))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import func, select
 
 from connectors.loads.plan import BATCH_PARTITIONS_MAX, BATCH_SCOPES_MAX, Planned
 from hive.names import TableName, table_name
@@ -31,7 +31,6 @@ class Counts(NamedTuple):
 class Reach(NamedTuple):
     """The database that tasks read and the topic that they write."""
 
-    make_engine: Callable[[str], Engine]
     url: str
     version: Version
     topic: Topic

@@ -6,7 +6,7 @@ other places than the first, and a repeated chunk is ignored.
 """
 
 import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -36,6 +36,7 @@ from connectors.loads.spark.task_messages import (
     WholeLoads,
 )
 from hive.errors import MetatideError, RefusedLoadError
+from hive.reader.engines import unpooled_engine
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from state.records import Scope
 from state.topic import Topic
@@ -159,13 +160,13 @@ def _snapshot(reach: Reach) -> Iterator[DatabaseSnapshot]:
 
 
 def _database(reach: Reach) -> Database:
-    return Database(_engine(reach.make_engine, reach.url), reach.version)
+    return Database(_engine(reach.url), reach.version)
 
 
 @lru_cache(maxsize=1)
-def _engine(make: Callable[[str], Engine], url: str) -> Engine:
+def _engine(url: str) -> Engine:
     """One engine for all tasks of a process, so that compiled statements are reused."""
-    return make(url)
+    return unpooled_engine(url)
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 import sqlalchemy as sa
 
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create
-from metatide.stack.database import make_engine
 
 ROWS = """
 INSERT INTO "DBS" ("DB_ID", "NAME", "CTLG_NAME", "DB_LOCATION_URI") VALUES (1, 'd', 'hive', '/d');
@@ -34,7 +34,7 @@ ANALYZE
 
 
 def fill(url: str, partitions: int) -> None:
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     create(engine, Version.V4_1)
     with engine.begin() as connection:
         for statement in ROWS.split(";"):

@@ -9,8 +9,8 @@ from connectors.loads import batch
 from connectors.loads.batch import Database
 from hive.errors import SourceError
 from hive.names import DatabaseName, table_name
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create, metadata
-from metatide.stack.database import make_engine
 from state.records import (
     AnyRecord,
     LoadBegin,
@@ -46,7 +46,7 @@ def scopes_of(db: str) -> set[Scope]:
 
 def test_no_load_of_a_database_without_a_sequence_ends(new_database: Callable[[], str]) -> None:
     """It is being restored: nobody knows after which event its rows were written."""
-    engine, version = make_engine(new_database()), Version.V4_1
+    engine, version = unpooled_engine(new_database()), Version.V4_1
     create(engine, version)
     with engine.begin() as connection:
         connection.execute(sa.delete(metadata(version).tables["NOTIFICATION_SEQUENCE"]))
@@ -59,7 +59,7 @@ def test_no_load_of_a_database_without_a_sequence_ends(new_database: Callable[[]
 
 @pytest.mark.parametrize("type_", ["REMOTE", "remote"])
 def test_no_load_of_a_remote_database_begins(type_: str, new_database: Callable[[], str]) -> None:
-    engine, version = make_engine(new_database()), Version.V4_1
+    engine, version = unpooled_engine(new_database()), Version.V4_1
     create(engine, version)
     for id_, (name, kind) in enumerate({"here": "NATIVE", "there": type_}.items()):
         columns = {"DB_ID": id_, "NAME": name, "TYPE": kind, "CTLG_NAME": "hive"}

@@ -24,9 +24,9 @@ from connectors.publish.publisher import write_now
 from connectors.publish.watermark import Watermark
 from hive.errors import InputError, PublishError, SourceError
 from hive.names import TableName
+from hive.reader.engines import unpooled_engine
 from metatide.demo.options import Size
 from metatide.demo.store import Store
-from metatide.stack.database import make_engine
 from state.records import (
     LoadBegin,
     LoadEnd,
@@ -112,7 +112,7 @@ def test_a_name_that_the_database_cant_compare_is_given_up_and_nothing_is_writte
     new_database: Callable[[], str], events: Topic
 ) -> None:
     url = sa.make_url(new_database())
-    with make_engine(url.render_as_string(hide_password=False)).connect() as connection:
+    with unpooled_engine(url.render_as_string(hide_password=False)).connect() as connection:
         connection.execution_options(isolation_level="AUTOCOMMIT").execute(
             sa.text(
                 f"CREATE DATABASE {url.database}_latin ENCODING 'LATIN1' LC_COLLATE 'C' "
@@ -416,7 +416,7 @@ def test_orders_that_come_while_the_database_is_away_are_written_once_it_is_back
 
 
 def test_a_database_that_fails_is_tried_again(store: Store, events: Topic) -> None:
-    nowhere = make_engine(store.engine.url.set(drivername="postgresql", database="nowhere"))
+    nowhere = unpooled_engine(store.engine.url.set(drivername="postgresql", database="nowhere"))
     loader = Loader(nowhere, events)
     scope = Scope(ScopeKind.TABLE, TableName("hive", "db", "t"))
     loader.start(0, listens=False)

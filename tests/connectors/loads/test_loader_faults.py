@@ -11,14 +11,14 @@ from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.loader import Loader
 from hive.errors import PublishError, SourceError, StoppedError
 from hive.names import TableName
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version
-from metatide.stack.database import make_engine
 from state.records import Scope, ScopeKind
 from state.records.signals import LoadRequest, ResetTableOrder
 from state.topic import Topic
 
 PATIENCE_S = 60
-NOWHERE = make_engine("postgresql://127.0.0.1:1/nowhere")
+NOWHERE = unpooled_engine("postgresql://127.0.0.1:1/nowhere")
 AWAY = Topic("127.0.0.1:1", "away", 1)
 SCOPE = Scope(ScopeKind.TABLE, TableName("hive", "db", "t"))
 

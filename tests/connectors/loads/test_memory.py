@@ -7,8 +7,8 @@ import pytest
 
 from connectors.loads.batch import Database, load
 from hive.names import table_name
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version
-from metatide.stack.database import make_engine
 from state.records import AnyRecord, LoadEnd, LoadRows, Scope, ScopeKind, encode
 from tests.connectors.loads.partition_rows import fill
 
@@ -47,7 +47,7 @@ def test_a_million_partitions(new_database: Callable[[], str]) -> None:
     sink = Measuring()
     before = rss()
     scope = Scope(ScopeKind.TABLE, table_name(None, "d", "t"))
-    load(Database(make_engine(url), Version.V4_1), sink, 0, [scope])
+    load(Database(unpooled_engine(url), Version.V4_1), sink, 0, [scope])
     assert (sink.partitions, sink.ends) == (PARTITIONS, 1)
     growth_mib = (sink.rss_max - before) >> 20
     print(f"{PARTITIONS:,} partitions: {growth_mib} MiB more")

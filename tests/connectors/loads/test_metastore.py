@@ -3,8 +3,8 @@
 import pytest
 
 from connectors.loads.batch import Database, load
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version
-from metatide.stack.database import make_engine
 from tests.connectors.loads.load_topic import Log, Topic, contents, differences, scopes
 from tests.hive.reader import script
 from tests.support.hive.metastore import MetastoreFactory
@@ -18,7 +18,7 @@ def test_events_and_a_load_amount_to_the_same(metastore_factory: MetastoreFactor
     instances = metastore_factory()
     with instances.connect() as client:
         script.run(client, "both")
-    engine = make_engine(instances.database_url)
+    engine = unpooled_engine(instances.database_url)
     log = Log(engine, Version.V4_1)
     position = log.position()
     events, loads = Topic(0), Topic(position)

@@ -10,11 +10,11 @@ import pytest
 from connectors import topic_admin
 from connectors.loads.images import partition_image
 from hive.names import table_name
+from hive.reader.engines import unpooled_engine
 from hive.reader.partitions import read_partitions
 from hive.reader.snapshot import open_snapshot
 from hive.reader.tables import named, read_tables
 from hive.schema import Version
-from metatide.stack.database import make_engine
 from processors.worker.worker import Worker
 from state.records.routing import table_shard
 from state.shard_reader import ShardReader
@@ -52,7 +52,7 @@ def is_warm(worker: Worker, upto: int) -> bool:
 
 
 def stored(url: str) -> dict[tuple[str, ...], bytes]:
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     with open_snapshot(engine, Version.V4_1) as snapshot:
         [table] = read_tables(snapshot, *named(snapshot, TABLE.database, TABLE.table))
         images = map(partition_image, read_partitions(snapshot, TABLE, table.id))
@@ -89,7 +89,7 @@ async def test_a_partition_in_doubt_is_read_again(
         table = client.create_table(table)
         client.add_partitions(table, [["a"], ["b"]])
         [partition, *_] = client.partitions(DB, "t")
-        with connecting(make_engine(metastore.database_url), events):
+        with connecting(unpooled_engine(metastore.database_url), events):
             description = TopicClient(events.servers, events.name).describe()
             async with working(description, tmp_path) as worker:
                 # The log tells of the table from its creation on.

@@ -13,8 +13,8 @@ from connectors.log import sql_source
 from connectors.log.source import HASHED_CHARS_MAX, rows_hash
 from connectors.log.sql_source import SqlSource
 from hive.errors import SourceError
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create
-from metatide.stack.database import make_engine
 from state.records.actions import MISNAMED_EVENTS_MAX
 from tests.connectors.connector_runs import Log
 
@@ -28,7 +28,7 @@ from tests.connectors.connector_runs import Log
 )
 def log(request: pytest.FixtureRequest) -> Log:
     new: Callable[[], str] = request.getfixturevalue(request.param)
-    return Log(make_engine(new()))
+    return Log(unpooled_engine(new()))
 
 
 @contextmanager
@@ -136,7 +136,7 @@ def test_only_some_alters_are_in_memory(log: Log) -> None:
 def test_plans_are_dropped_where_sessions_keep_them(scheme: str, dropped: list[str]) -> None:
     ran = list[str]()
     connection = SimpleNamespace(exec_driver_sql=ran.append)
-    source = SqlSource(make_engine(f"{scheme}://ann@127.0.0.1:1/nowhere"))
+    source = SqlSource(unpooled_engine(f"{scheme}://ann@127.0.0.1:1/nowhere"))
     source._drop_plans(cast(sa.Connection, connection))
     assert ran == dropped
 
@@ -207,7 +207,7 @@ def test_a_switchover_by_name_is_followed(
     new_mariadb_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A former primary of MySQL or MariaDB serves its sessions as before."""
-    former, later = (Log(make_engine(new_mariadb_database())) for _ in range(2))
+    former, later = (Log(unpooled_engine(new_mariadb_database())) for _ in range(2))
     former.write(1)
     later.write(1, 2)
     source = SqlSource(former.engine)
@@ -226,7 +226,7 @@ def test_connections_to_postgresql_are_kept(
     new_metastore_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A former primary ends them."""
-    log = Log(make_engine(new_metastore_database()))
+    log = Log(unpooled_engine(new_metastore_database()))
     source = SqlSource(log.engine)
     source.poll(0, 0)
     monkeypatch.setattr(sql_source, "RECYCLED_S", 0)
@@ -240,7 +240,7 @@ def test_connections_to_postgresql_are_kept(
 def test_a_database_without_tables_is_read_once_a_metastore_has_made_them(
     new_database: Callable[[], str],
 ) -> None:
-    engine = make_engine(new_database())
+    engine = unpooled_engine(new_database())
     source = SqlSource(engine)
     for _ in range(2):
         with pytest.raises(SourceError, match="has no metastore's tables"):

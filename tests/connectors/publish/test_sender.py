@@ -14,7 +14,7 @@ from connectors.publish import producer
 from connectors.publish.sender import Sender
 from connectors.settings import Pace
 from hive.errors import PublishError, StoppedError
-from metatide.stack.database import make_engine
+from hive.reader.engines import unpooled_engine
 from state.topic import Topic
 from state.topic.partitions import assigned_consumer
 from state.topic.settings import RECORD_BYTES_MAX
@@ -168,7 +168,7 @@ def test_a_record_that_the_topic_refuses_is_an_error(
 def test_a_connector_says_that_brokers_stay_away_and_goes_on_when_they_are_back(
     broker: MortalBroker, new_metastore_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log, topic = Log(make_engine(new_metastore_database())), new_topic(broker.address, 2)
+    log, topic = Log(unpooled_engine(new_metastore_database())), new_topic(broker.address, 2)
     with connecting(SqlSource(log.engine), topic, Pace(retry_s_max=0.2)) as connector:
         log.write(1)
         connector.until_position(1)

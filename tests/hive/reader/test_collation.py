@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from hive.collation import Collation
 from hive.reader.collation import of_mysql, of_postgresql, read_collation
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create
-from metatide.stack.database import make_engine
 from tests.support.databases.stock_postgres import NewStockDatabase
 
 TEXTS = st.text(st.sampled_from("abchlsyzAB019_-/= .äß€\u0308"), max_size=5)
@@ -21,7 +21,7 @@ LANGUAGES = ("en-US", "de", "cs", "da", "es", "hu", "en-US-u-kn-true")
 def connection(
     request: pytest.FixtureRequest, new_stock_database: NewStockDatabase
 ) -> Iterator[sa.Connection]:
-    engine = make_engine(new_stock_database(request.param))
+    engine = unpooled_engine(new_stock_database(request.param))
     create(engine, Version.V4_1)
     with engine.connect() as connection:
         yield connection
@@ -45,7 +45,7 @@ def test_what_is_sure_is_what_postgresql_says(
 
 @pytest.mark.stock
 def test_collations_of_a_database_and_of_its_columns(new_stock_database: NewStockDatabase) -> None:
-    engine = make_engine(new_stock_database("en-US"))
+    engine = unpooled_engine(new_stock_database("en-US"))
     create(engine, Version.V4_1)
 
     def altered(table: str, column: str, collation: str) -> Collation:
@@ -70,7 +70,7 @@ def test_collations_of_a_database_and_of_its_columns(new_stock_database: NewStoc
 
 
 def test_the_embedded_database_sorts_by_bytes(new_database: Callable[[], str]) -> None:
-    engine = make_engine(new_database())
+    engine = unpooled_engine(new_database())
     create(engine, Version.V4_1)
     with engine.connect() as connection:
         assert read_collation(connection).by_bytes
@@ -78,7 +78,7 @@ def test_the_embedded_database_sorts_by_bytes(new_database: Callable[[], str]) -
 
 @pytest.mark.mariadb
 def test_columns_of_mariadb(new_mariadb_database: Callable[[], str]) -> None:
-    engine = make_engine(new_mariadb_database())
+    engine = unpooled_engine(new_mariadb_database())
     create(engine, Version.V4_1)
     with engine.begin() as connection:
         assert read_collation(connection) == of_mysql("latin1_bin")

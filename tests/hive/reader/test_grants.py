@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from hive.reader.engines import unpooled_engine
 from hive.reader.grants import Principal, has_other_grants
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version, create
-from metatide.stack.database import make_engine
 from tests.hive.reader.new_rows import add_row
 
 ANN, BOB = Principal("ann", "USER"), Principal("bob", "USER")
@@ -19,7 +19,7 @@ ANN, BOB = Principal("ann", "USER"), Principal("bob", "USER")
 def test_each_principal_with_a_grant_is_known(
     new_database: Callable[[], str], table: str, id_: str
 ) -> None:
-    engine = make_engine(new_database())
+    engine = unpooled_engine(new_database())
     create(engine, Version.V4_1)
     with open_snapshot(engine, Version.V4_1) as snapshot:
         assert not has_other_grants(snapshot, None)

@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from hive.names import DatabaseName
+from hive.reader.engines import unpooled_engine
 from hive.reader.partitions import (
     partition_names,
     partition_values,
@@ -18,7 +19,6 @@ from hive.reader.tables import named, read_tables, stream_names
 from hive.schema import detect
 from hive.thrift.binary import decode
 from hive.thrift.structs import PARTITION
-from metatide.stack.database import make_engine
 from tests.hive.reader import script
 from tests.hive.reader.answers import expected, read_state
 from tests.support.hive import hms_state
@@ -41,7 +41,7 @@ def instances(request: pytest.FixtureRequest) -> Instances:
 
 @pytest.fixture(scope="module")
 def engine(instances: Instances) -> Iterator[sa.Engine]:
-    engine = make_engine(instances.database_url)
+    engine = unpooled_engine(instances.database_url)
     yield engine
     engine.dispose()
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
+from hive.reader.engines import unpooled_engine
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
-from metatide.stack.database import make_engine
 
 
 def test_a_snapshot_that_joins_another_sees_what_that_sees(
     new_metastore_database: Callable[[], str],
 ) -> None:
-    engine, version = make_engine(new_metastore_database()), Version.V4_1
+    engine, version = unpooled_engine(new_metastore_database()), Version.V4_1
     with open_snapshot(engine, version) as first:
         name = first.export()
         assert name is not None

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 import sqlalchemy as sa
 
+from hive.reader.engines import unpooled_engine
 from hive.reader.snapshot import open_snapshot
 from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
 from hive.schema import Version, create, metadata
-from metatide.stack.database import make_engine
 from tests.hive.reader.new_rows import add_row
 
 TABLE, PARTITION = 1, 2
@@ -24,7 +24,7 @@ def version(request: pytest.FixtureRequest) -> Version:
 
 @pytest.fixture
 def engine(new_database: Callable[[], str], version: Version) -> Iterator[sa.Engine]:
-    engine = make_engine(new_database())
+    engine = unpooled_engine(new_database())
     create(engine, version)
     add_row(engine, version, "DBS", DB_ID=9, NAME="db", DB_LOCATION_URI="x", CTLG_NAME="hive")
     add_row(engine, version, "TBLS", TBL_ID=TABLE, DB_ID=9, TBL_NAME="t")

@@ -7,15 +7,15 @@ import pytest
 import sqlalchemy as sa
 
 from hive.errors import InputError, SourceError
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create, detect, metadata, require_followed
-from metatide.stack.database import make_engine
 
 
 @pytest.fixture(params=["postgresql", pytest.param("mysql", marks=pytest.mark.mariadb)])
 def engine(request: pytest.FixtureRequest) -> sa.Engine:
     fixture = "new_database" if request.param == "postgresql" else "new_mariadb_database"
     new: Callable[[], str] = request.getfixturevalue(fixture)
-    return make_engine(new())
+    return unpooled_engine(new())
 
 
 def rows(connection: sa.Connection, version: Version, table: str) -> list[dict[str, Any]]:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 import sqlalchemy as sa
 
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create
-from metatide.stack.database import make_engine
 from tests.support.hive import source as hive_source
 
 pytestmark = pytest.mark.hive
@@ -58,7 +58,7 @@ def columns(names: list[str] | list[str | None]) -> frozenset[str]:
 def differences(
     new_database: Callable[[], str], dialect: str, version: Version, *, exactly: bool = False
 ) -> set[tuple[str, str]]:
-    ours, theirs = make_engine(new_database()), make_engine(new_database())
+    ours, theirs = unpooled_engine(new_database()), unpooled_engine(new_database())
     create(ours, version)
     hive_source.run_script(theirs, version.release)
     ours_parts, other = (parts(engine, exactly=exactly) for engine in (ours, theirs))

@@ -11,10 +11,10 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create
 from metatide.cli import root
 from metatide.doctor import CHECKS
-from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
 from tests.support.terminal import on_a_terminal
 
@@ -54,7 +54,7 @@ def test_with_all_parts_it_is_content(
     kafka_broker: str, new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = new_database()
-    create(make_engine(url), Version.V4_1)
+    create(unpooled_engine(url), Version.V4_1)
     monkeypatch.setenv("METATIDE_DATABASE_URL", url)
     # Nobody has ever published to this one.
     monkeypatch.setenv("METATIDE_KAFKA_TOPIC", f"doctor-{uuid.uuid4().hex}")

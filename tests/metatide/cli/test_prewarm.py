@@ -16,10 +16,10 @@ from connectors.log.last_event import LastEvent
 from connectors.publish import publisher
 from connectors.publish.headers import RecordHeaders, RecordKind
 from hive.errors import InputError, MachineError
+from hive.reader.engines import unpooled_engine
 from metatide.cli import root
 from metatide.cli.prewarm import _load
 from metatide.demo.options import Size
-from metatide.stack.database import make_engine
 from state.records import Change, LoadEnd, Scope, ScopeKind
 from state.topic import Topic
 from tests.connectors.connector_runs import read
@@ -107,7 +107,7 @@ def test_an_epoch_that_has_begun_in_a_part_of_the_topic_is_for_the_connector(
 
 
 def test_a_database_that_lacks_a_table_is_one_line(prewarm: Prewarm, url: str) -> None:
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     with engine.begin() as connection:
         connection.execute(sa.text('ALTER TABLE "TBLS" RENAME TO "GONE"'))
     engine.dispose()

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, metadata
 from metatide.demo.changes import Change, Compiler, Delete, Insert, Move, Update
-from metatide.stack.database import make_engine
 
 ROWS = [{"SD_ID": 1, "LOCATION": "a"}, {"SD_ID": 2, "LOCATION": "b"}]
-POSTGRES = Compiler(metadata(Version.V4_1), make_engine("postgresql://host/db").dialect)
-MYSQL = Compiler(metadata(Version.V4_1), make_engine("mysql://host/db").dialect)
+POSTGRES = Compiler(metadata(Version.V4_1), unpooled_engine("postgresql://host/db").dialect)
+MYSQL = Compiler(metadata(Version.V4_1), unpooled_engine("mysql://host/db").dialect)
 
 
 @pytest.mark.parametrize(

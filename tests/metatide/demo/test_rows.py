@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create
 from metatide.demo.options import Release
 from metatide.demo.store import Store
-from metatide.stack.database import make_engine
 from tests.metatide.demo import workload_runs
 from tests.metatide.demo.row_checks import check
 
@@ -35,7 +35,7 @@ def test_rows_are_what_the_events_of_four_writers_tell(
 
 def test_rows_are_right_before_4_1_too(new_database: Callable[[], str]) -> None:
     url = new_database()
-    create(make_engine(url), Version.V4_0)
+    create(unpooled_engine(url), Version.V4_0)
     store = Store(url)
     assert store.schema is Version.V4_0
     workload_runs.write(store, EVENTS, writers=2, release=Release.HIVE_4_0)

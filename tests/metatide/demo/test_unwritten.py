@@ -10,6 +10,7 @@ import pytest
 from pymysql.constants.ER import LOCK_DEADLOCK, NO_SUCH_TABLE
 
 from hive.errors import DeadlockError
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, metadata
 from metatide.demo import databases, ddl, partitions, sessions, tables
 from metatide.demo.bulk import fill
@@ -21,7 +22,6 @@ from metatide.demo.pace import Pace
 from metatide.demo.records import Record
 from metatide.demo.sessions import WriterSession
 from metatide.demo.workload import DATABASES, Style, Workload
-from metatide.stack.database import make_engine
 from tests.metatide.demo.workload_runs import SMALL
 
 
@@ -204,7 +204,7 @@ class Deadlocked:
 def test_a_writer_gives_up_after_many_deadlocks(monkeypatch: pytest.MonkeyPatch) -> None:
     driver = Deadlocked()
     monkeypatch.setattr(sessions, "connect", lambda _: driver)
-    session = WriterSession(make_engine("postgresql://host/db"), metadata(Version.V4_1))
+    session = WriterSession(unpooled_engine("postgresql://host/db"), metadata(Version.V4_1))
     with pytest.raises(DeadlockError):
         session.write([], [])
     assert driver.runs == 10

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from hive.errors import InputError
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create
 from metatide.demo import prefill
 from metatide.demo.bulk import fill
@@ -19,7 +20,6 @@ from metatide.demo.pace import Pace
 from metatide.demo.sessions import Sink
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
-from metatide.stack.database import make_engine
 from tests.metatide.demo import deadlocks, workload_runs
 from tests.metatide.demo.row_model import RowModel
 from tests.support.hive import hms_objects as objects
@@ -131,7 +131,7 @@ def test_a_writer_that_fails_ends_the_run_and_says_why(new_database: Callable[[]
 
 def test_a_schema_before_4_0_is_refused(new_database: Callable[[], str]) -> None:
     url = new_database()
-    create(make_engine(url), Version.V3_1)
+    create(unpooled_engine(url), Version.V3_1)
     with pytest.raises(InputError, match=r"3\.1\.0.*another database"):
         Store(url)
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create
 from metatide.doctor import Status, Target, connectors
 from metatide.health import Heard
-from metatide.stack.database import make_engine
 from state.records.heartbeats import Heartbeat
 from tests.support.kafka.topics import new_topic
 
@@ -54,7 +54,7 @@ def test_what_is_published_is_compared_with_what_the_database_has(
     monkeypatch.setattr(connectors, "hear_once", lambda _: [HEARD])
     url = new_database() if has_database else None
     if url is not None and has_tables:
-        create(make_engine(url), Version.V4_1)
+        create(unpooled_engine(url), Version.V4_1)
     finding = connectors.publishing(replace(TARGET, database_url=url))
     assert finding.status is Status.OK
     assert finding.detail.startswith("connector-1 on meta-1 at event 7")

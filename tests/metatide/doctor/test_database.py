@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, delete, insert, make_url, update
 
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create, metadata
 from metatide.doctor import Status, Target, database, log, metastore
 from metatide.doctor.finding import ok
-from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK, free_port
 from tests.support.databases.stock_postgres import NewStockDatabase
 
@@ -76,7 +76,7 @@ def engine(target: Target, version: Version) -> Engine:
 
 def engine_of(target: Target) -> Engine:
     assert target.database_url is not None
-    return make_engine(target.database_url)
+    return unpooled_engine(target.database_url)
 
 
 def execute(engine: Engine, version: Version, *statements: Any) -> None:

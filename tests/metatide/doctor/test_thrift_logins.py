@@ -9,10 +9,10 @@ import psycopg
 import pytest
 
 from hive import schema
+from hive.reader.engines import unpooled_engine
 from metatide.config import load
 from metatide.doctor import Finding, Status, examine, find_target, thrift_logins
 from metatide.doctor.checks import CHECKS
-from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch
@@ -209,7 +209,7 @@ def test_the_store_of_tokens_is_read(
     realm: Kdc, tmp_path: Path, new_database: Callable[[], str]
 ) -> None:
     url, name = new_database(), "delegation tokens"
-    schema.create(make_engine(url), schema.Version.V4_1)
+    schema.create(unpooled_engine(url), schema.Version.V4_1)
     keys = by_tickets(realm.keytab(SERVICE), delegation_tokens="true")
     assert finding(name, tmp_path, **keys, database_url=url).status is Status.OK
     for nowhere, remedy in (({}, "give --database"), ({"database_url": new_database()}, "correct")):

@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy as sa
 
 from hive.errors import InputError
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create, insert_warehouse, metadata
-from metatide.stack.database import make_engine
 from metatide.stack.metastore import MessageFormat, Metastore, Settings
 from metatide.stack.ports import Ports
 from tests.support.hive import hms_objects as objects
@@ -42,7 +42,7 @@ def client(request: pytest.FixtureRequest) -> Iterator[HmsClient]:
 def log(database_url: str) -> list[dict[str, Any]]:
     """The rows of NOTIFICATION_LOG, in their order."""
     rows = metadata(Version.V4_1).tables["NOTIFICATION_LOG"]
-    with make_engine(database_url).connect() as connection:
+    with unpooled_engine(database_url).connect() as connection:
         found = connection.execute(sa.select(rows).order_by(rows.c.EVENT_ID))
         return [dict(row) for row in found.mappings()]
 
@@ -251,14 +251,14 @@ def test_events_come_by_thrift_too(client: HmsClient) -> None:
 
 
 def test_the_schema_is_all_that_it_needs(metastore: Instances) -> None:
-    with make_engine(metastore.database_url).connect() as connection:
+    with unpooled_engine(metastore.database_url).connect() as connection:
         tables = set(sa.inspect(connection).get_table_names())
     assert tables == set(metadata(Version.V4_1).tables)
 
 
 def test_another_shape_is_refused(new_database: Callable[[], str], tmp_path: Path) -> None:
     url = new_database()
-    create(make_engine(url), Version.V4_0)
+    create(unpooled_engine(url), Version.V4_0)
     settings = Settings(sa.make_url(url), tmp_path / "warehouse")
     metastore = Metastore(tmp_path / "metastore", Ports(tmp_path / "ports.json"), settings)
     with pytest.raises(InputError, match=r"holds a metastore of Hive 4\.0\.0"):
@@ -287,7 +287,7 @@ def first_objects(database_url: str) -> list[dict[str, Any]]:
         sa.select(catalogs).where(catalogs.c.NAME == "hive"),
         sa.select(databases).where(databases.c.NAME == "default"),
     )
-    with make_engine(database_url).connect() as connection:
+    with unpooled_engine(database_url).connect() as connection:
         rows = [dict(connection.execute(query).mappings().one()) for query in queries]
     return [{**row, "CREATE_TIME": None} for row in rows]
 
@@ -297,7 +297,7 @@ def test_the_first_metastore_inserts_what_we_do(
 ) -> None:
     catalog, default = first_objects(metastore.database_url)
     url = new_database()
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     create(engine, Version.V4_1)
     urls = catalog["LOCATION_URI"], default["DB_LOCATION_URI"]
     insert_warehouse(engine, Version.V4_1, *urls)

@@ -10,9 +10,9 @@ import pytest
 from hive.errors import InputError
 from hive.listener import LISTENER
 from hive.names import parse_table_name, table_name
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create, metadata
 from metatide.config import load
-from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
 from metatide.worker.read_settings import open_primary, partners_of, read_settings, tls
 from query_api.http import Settings
@@ -87,7 +87,7 @@ def test_latest_is_refused_where_the_listener_is_not_transactional(
     tmp_path: Path, new_database: Callable[[], str]
 ) -> None:
     url = new_database()
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     create(engine, Version.V4_1)
     tables, now_s = metadata(Version.V4_1).tables, int(time.time())
     event = {"NL_ID": 1, "EVENT_ID": 1, "EVENT_TIME": now_s - 3600, "EVENT_TYPE": "CREATE_TABLE"}

@@ -15,12 +15,12 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 
 from hive.names import table_name
+from hive.reader.engines import unpooled_engine
 from hive.schema import detect, metadata
 from metatide.cli import root
 from metatide.config import Config
 from metatide.doctor import find_target
 from metatide.monitoring import metric_families
-from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
 from metatide.worker.operations import OPERATIONS, THRIFT, WORKER
 from query_api.http.openapi import document
@@ -185,7 +185,7 @@ def last_accessed(up: Stack, table: str, at: int) -> Iterator[None]:
     """A table whose row says so, without an event; afterwards as it was."""
     url = find_target(Config(data_dir=up.folder)).database_url
     assert url is not None
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     with engine.connect() as connection:
         version = detect(connection)
     assert version is not None

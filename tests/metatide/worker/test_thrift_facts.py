@@ -10,12 +10,12 @@ import pytest
 from prometheus_client import generate_latest
 
 from hive.names import DEFAULT_PARTITION
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create, metadata
 from metatide.config import Config
 from metatide.config.thrift import Thrift
 from metatide.config.upstream import Upstream
 from metatide.config.values import ThriftUrls
-from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
 from metatide.worker.thrift import WorkerThriftServer
 from query_api.backend import Backend
@@ -109,7 +109,7 @@ async def test_an_id_without_a_row_is_open_for_as_long_as_metastores_take_it_for
     new_database: Callable[[], str],
 ) -> None:
     url = new_database()
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     create(engine, Version.V4_1)
     two_seconds_ago = int(time.time() * 1000) - 2000
     times = {"TXN_STARTED": two_seconds_ago, "TXN_LAST_HEARTBEAT": two_seconds_ago}

@@ -10,8 +10,8 @@ import pytest
 from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
 from connectors.publish import tails
+from hive.reader.engines import unpooled_engine
 from metatide.config import load
-from metatide.stack.database import make_engine
 from state.topic import Topic
 from tests.connectors.connector_runs import Log, until
 from tests.support.kafka.certified import Site as CertifiedSite
@@ -39,7 +39,7 @@ class Run:
 
     def __init__(self, folder: Path, database: str, name: str, environment: Mapping[str, str]):
         self._folder = folder
-        engine = make_engine(database)
+        engine = unpooled_engine(database)
         Log(engine).write(*range(1, EVENTS + 1))
         engine.dispose()
         self._environment = {

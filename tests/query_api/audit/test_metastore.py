@@ -8,12 +8,12 @@ import pytest
 import sqlalchemy as sa
 
 from hive.names import DatabaseName, TableName
+from hive.reader.engines import unpooled_engine
 from hive.schema import detect, metadata
 from hive.thrift.binary import decode, encode, replaced
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import PARTITION, TABLE
 from hive.write_ids.tracker import WriteIdTracker
-from metatide.stack.database import make_engine
 from query_api.audit import totals
 from query_api.audit.scopes import known_scopes
 from query_api.shards import Views
@@ -283,7 +283,7 @@ def behind_its_back(engine: sa.Engine, statement: sa.Update, undo: sa.Update) ->
 
 
 def test_every_row_changed_by_sql_is_found_and_nothing_else(world: World) -> None:
-    engine = make_engine(world.url)
+    engine = unpooled_engine(world.url)
     with engine.connect() as connection:
         version = detect(connection)
     assert version is not None

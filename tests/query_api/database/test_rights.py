@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import ProgrammingError
 
-from metatide.stack.database import make_engine
+from hive.reader.engines import unpooled_engine
 from tests.query_api.audit.shard_audits import audited, differences
 from tests.query_api.folded_world import world
 from tests.query_api.thrift.methods.caches import following
@@ -35,7 +35,7 @@ def test_a_reader_with_these_rights_loads_and_audits_everything_and_writes_nothi
     url = sa.make_url(new_database())
     assert url.username is not None
     world(url.render_as_string(hide_password=False), events=60, shards=1)
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     with engine.begin() as connection:
         for statement in granted(url.username):
             connection.execute(sa.text(statement))
@@ -46,7 +46,7 @@ def test_a_reader_with_these_rights_loads_and_audits_everything_and_writes_nothi
             audits = audited(reader, cache.source)
         assert sum(one.objects for one in audits) > 20
         assert differences(audits) == []
-        own = make_engine(reader)
+        own = unpooled_engine(reader)
         with own.connect() as connection, pytest.raises(ProgrammingError, match="denied"):
             connection.execute(sa.text('UPDATE "TBLS" SET "OWNER" = \'mallory\''))
         own.dispose()

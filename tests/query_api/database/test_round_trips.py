@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from hive.reader.engines import unpooled_engine
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version, create, detect, metadata
-from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK
 from query_api.database import DatabaseObjects, bounded_engine
 from query_api.database.reads import CurrentEvent
@@ -59,7 +59,7 @@ def test_a_read_waits_once_for_each_statement(small_world: World, way: RoundTrip
 
 
 def create_schema(url: str) -> None:
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     create(engine, VERSION)
     engine.dispose()
 

@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from hive.errors import SourceError
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create, metadata
-from metatide.stack.database import make_engine
 from query_api.database import bounded_engine
 from query_api.latest import SequenceReader, sequence_reader
 from query_api.latest.latest_log import ROWS_MAX
@@ -61,7 +61,7 @@ async def test_of_too_many_rows_only_the_newest_are_read(small_world: World) -> 
 
 
 async def test_an_empty_log_and_a_missing_sequence(a_new_database: Callable[[], str]) -> None:
-    engine = make_engine(url := a_new_database())
+    engine = unpooled_engine(url := a_new_database())
     create(engine, Version.V4_1)
     sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"]
     async with reader_of(url) as reader:
@@ -77,7 +77,7 @@ async def test_an_empty_log_and_a_missing_sequence(a_new_database: Callable[[], 
 
 
 async def test_a_read_after_one_that_failed_connects_anew(new_database: Callable[[], str]) -> None:
-    engine = make_engine(url := new_database())
+    engine = unpooled_engine(url := new_database())
     create(engine, Version.V4_1)
     end_sessions = (
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -102,7 +102,7 @@ async def test_a_read_after_one_that_failed_connects_anew(new_database: Callable
 async def test_a_connection_that_may_be_a_former_primarys_is_renewed(
     new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create(make_engine(url := new_database()), Version.V4_1)
+    create(unpooled_engine(url := new_database()), Version.V4_1)
     engine = bounded_engine(url, connections=1, statement_timeout_ms=5000)
     now_s = 1_000_000.0
     connections: list[None] = []
@@ -134,8 +134,11 @@ async def test_a_connection_that_may_be_a_former_primarys_is_renewed(
 async def test_a_connection_that_the_server_ends_is_replaced(
     new_database: Callable[[], str],
 ) -> None:
-    create(make_engine(url := new_database()), Version.V4_1)
-    engine, others = bounded_engine(url, connections=1, statement_timeout_ms=5000), make_engine(url)
+    create(unpooled_engine(url := new_database()), Version.V4_1)
+    engine, others = (
+        bounded_engine(url, connections=1, statement_timeout_ms=5000),
+        unpooled_engine(url),
+    )
     reader = ThreadReader(engine, lambda: Version.V4_1)
     assert await reader.read(0, 0) == (0, [])
     with others.connect() as connection:
@@ -177,7 +180,7 @@ async def test_reads_while_a_server_is_frozen_end_and_connect_once(
     monkeypatch: pytest.MonkeyPatch,
     reader_type: type[EventLoopReader | ThreadReader],
 ) -> None:
-    create(make_engine(url := new_database()), Version.V4_1)
+    create(unpooled_engine(url := new_database()), Version.V4_1)
     engine = bounded_engine(url, connections=1, statement_timeout_ms=5000)
     connections = SlowConnections(monkeypatch)
     reader = reader_type(engine, lambda: Version.V4_1)
@@ -200,7 +203,7 @@ async def test_reads_while_a_server_is_frozen_end_and_connect_once(
 async def test_a_connection_that_is_made_after_the_end_is_closed(
     new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch, error: Exception | None
 ) -> None:
-    create(make_engine(url := new_database()), Version.V4_1)
+    create(unpooled_engine(url := new_database()), Version.V4_1)
     engine = bounded_engine(url, connections=1, statement_timeout_ms=5000)
     made, closed, complaints = list[None](), list[None](), list[object]()
     sa.event.listen(engine, "connect", lambda *_: made.append(None))
@@ -231,7 +234,7 @@ async def test_a_release_that_always_plans_anew_is_told_nothing_of_it(
     since: int,
     commands: list[str],
 ) -> None:
-    create(make_engine(url := new_database()), Version.V4_1)
+    create(unpooled_engine(url := new_database()), Version.V4_1)
     monkeypatch.setattr(modules[READER], "_GENERIC_PLANS_SINCE", since)
     engine = bounded_engine(url, connections=1, statement_timeout_ms=5000)
     statements: list[str] = []
@@ -250,7 +253,7 @@ async def test_a_database_whose_tables_come_later_is_read_then(
         for _ in range(2):
             with pytest.raises(SourceError, match="NOTIFICATION_SEQUENCE"):
                 await reader.read(0, 0)
-        create(engine := make_engine(url), Version.V4_1)
+        create(engine := unpooled_engine(url), Version.V4_1)
         assert await reader.read(0, 0) == (0, [])
     engine.dispose()
 
@@ -258,7 +261,7 @@ async def test_a_database_whose_tables_come_later_is_read_then(
 async def test_a_read_that_is_cancelled_leaves_nothing_for_the_next(
     new_database: Callable[[], str],
 ) -> None:
-    engine = make_engine(url := new_database())
+    engine = unpooled_engine(url := new_database())
     create(engine, Version.V4_1)
     lock = sa.text('LOCK TABLE "NOTIFICATION_SEQUENCE" IN ACCESS EXCLUSIVE MODE')
     update = sa.update(metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"])

@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple
 import psycopg
 import sqlalchemy as sa
 
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create, metadata
-from metatide.stack.database import make_engine
 
 VERSION: Final = Version.V4_1
 EVENTS: Final = 1_000_000
@@ -179,7 +179,7 @@ def _rows(size: Size) -> dict[str, tuple[int, dict[str, str]]]:
 
 def fill(url: str, size: Size = MILLION) -> None:
     """Fills an empty database."""
-    engine = make_engine(url)
+    engine = unpooled_engine(url)
     create(engine, VERSION)
     dialect = engine.dialect.name
     with engine.begin() as connection:

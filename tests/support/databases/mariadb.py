@@ -13,7 +13,8 @@ import pytest
 import sqlalchemy as sa
 
 from hive.errors import MachineError
-from metatide.stack.database import fault, make_engine
+from hive.reader.engines import unpooled_engine
+from metatide.stack.database import fault
 from metatide.stack.machine import LOOPBACK, as_user, free_port
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
@@ -88,7 +89,7 @@ class MariaDb(Service):
         return Launch(argv, user=self._user)
 
     def answers(self) -> bool:
-        return fault(make_engine(self.url)) is None
+        return fault(unpooled_engine(self.url)) is None
 
 
 def _program(name: str) -> str:
@@ -119,7 +120,7 @@ def _container() -> Iterator[sa.URL]:
     )
     with container:
         deadline = time.monotonic() + _START_TIMEOUT_S
-        while fault(make_engine(url)) is not None:
+        while fault(unpooled_engine(url)) is not None:
             assert time.monotonic() < deadline, f"{_IMAGE} does not answer at port {port}"
             time.sleep(_POLL_S)
         yield url
@@ -135,7 +136,7 @@ def new_databases() -> Iterator[Callable[[], str]]:
 
         def new_database() -> str:
             name = f"test_{os.getpid()}_{next(numbers)}"
-            with make_engine(server).begin() as connection:
+            with unpooled_engine(server).begin() as connection:
                 connection.execute(sa.text(f"CREATE DATABASE {name}"))
             return server.set(database=name).render_as_string(hide_password=False)
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from psycopg import sql
 
 from hive import schema
-from metatide.stack.database import make_engine
+from hive.reader.engines import unpooled_engine
 from metatide.stack.machine import LOOPBACK, free_port
 from metatide.stack.ports import Ports
 from metatide.stack.postgres import Postgres, connect
@@ -54,7 +54,7 @@ class Server:
     def _template(self) -> str:
         """The name of a database with the metastore's tables, to which nobody is connected."""
         url = sa.make_url(self.new_database())
-        engine = make_engine(url)
+        engine = unpooled_engine(url)
         schema.create(engine, schema.Version.V4_1)
         engine.dispose()
         assert url.database is not None

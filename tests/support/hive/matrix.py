@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from hive.reader.engines import unpooled_engine
 from hive.schema import Version
-from metatide.stack.database import make_engine
 from tests.support.hive import source as hive_source
 from tests.support.hive.metastore import Instances, metastores
 from tests.support.hive.releases import NEWEST, RELEASES
@@ -73,7 +73,7 @@ def running(
     url = new_database()
     version = RELEASES[row.release].schema
     if version < Version.V4_1:
-        engine = make_engine(url)
+        engine = unpooled_engine(url)
         hive_source.run_script(engine, version.release)
         engine.dispose()
     with metastores(new_database) as start:

@@ -6,9 +6,9 @@ from threading import Thread
 
 import sqlalchemy as sa
 
+from hive.reader.engines import unpooled_engine
 from hive.schema import metadata
 from hive.schema.version import Version
-from metatide.stack.database import make_engine
 from tests.support.hive.hms_client import HmsClient
 from tests.support.hive.metastore import Instances
 
@@ -32,7 +32,7 @@ def overlap(metastore: Instances, *writes: Write) -> list[Exception | None]:
             failures[number] = error
 
     sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID
-    engine = make_engine(metastore.database_url)
+    engine = unpooled_engine(metastore.database_url)
     threads = [Thread(target=run, args=item) for item in enumerate(writes)]
     with engine.connect() as locking, engine.connect() as watch:
         locking.execute(sa.select(sequence).with_for_update())

@@ -29,7 +29,6 @@ from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
-from metatide.stack.database import make_engine
 from state.records import (
     Change,
     LoadBegin,
@@ -102,7 +101,7 @@ def prewarm(
         counts = counts._replace(partitions=count)
     url = store.engine.url.render_as_string(hide_password=False)
     plain = url.replace("+psycopg", "").replace("+pymysql", "")
-    reach = Reach(make_engine, plain, store.schema, events, 0, counts)
+    reach = Reach(plain, store.schema, events, 0, counts)
     run(spark.sparkContext, reach, planned)
     assert progress.scopes == len(planned)
     assert progress.bytes > 100 * len(planned)

@@ -25,7 +25,6 @@ from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
 from hive.table_lists import TableLists
 from metatide.demo.options import Size
-from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
 from state.records import LoadEnd, LoadRows, Scope, ScopeKind
 from state.topic import Topic
@@ -57,7 +56,7 @@ def test_what_cannot_be_written_keeps_nothing_else_of_its_batch_out(
     loads = tuple((plan.scope, uuid.uuid4().hex[:16]) for plan in planned)
     loaded: list[int] = []
     counts = Counts(loaded.append, lambda _: None, lambda _: None)
-    reach = Reach(make_engine, url, store.schema, events, 0, counts)
+    reach = Reach(url, store.schema, events, 0, counts)
     list(tasks.begin(reach, loads))
 
     result = tasks.load(reach, WholeLoads(loads, partitions=20))
@@ -85,7 +84,7 @@ def test_a_task_reads_nothing_older_than_the_driver_has_seen(
     store.engine.dispose()
     work = WholeLoads(tuple((scope, uuid.uuid4().hex[:16]) for scope in scopes), partitions=1)
     counts = Counts(*[lambda _: None] * 3)
-    reach = Reach(make_engine, url, store.schema, events, 0, counts, reached=position)
+    reach = Reach(url, store.schema, events, 0, counts, reached=position)
     assert tasks.load(reach, work).fault is None
     fault = tasks.load(reach._replace(reached=position + 1), work).fault
     assert f"but event {position + 1} was published" in str(fault)
@@ -134,7 +133,7 @@ def test_a_table_that_is_loaded_in_parts_ends_once_all_are_written(
         loads = {large.scope: "load"}
         parts = list(share_out(snapshot, [large], loads))
         exported = snapshot.export() if is_exported else None
-        reach = Reach(make_engine, url, store.schema, events, 0, counts, exported)
+        reach = Reach(url, store.schema, events, 0, counts, exported)
         list(tasks.begin(reach, loads.items()))
         results = [tasks.load(reach, part) for part in parts]
     assert [result.fault for result in results] == [None] * 3
@@ -158,7 +157,7 @@ def test_a_task_that_runs_again_or_can_not_read_says_which_load_is_void(
 ) -> None:
     url = f"postgresql://nobody@127.0.0.1:{free_port()}/none"
     topic = Topic(kafka_broker, "tasks", 1)
-    reach = Reach(make_engine, url, Version.V4_1, topic, 0, Counts(*[lambda _: None] * 3))
+    reach = Reach(url, Version.V4_1, topic, 0, Counts(*[lambda _: None] * 3))
     what = "load of table hive.d.t, PART_ID 3 to 9, after event 5: "
     for work, begin in ((PART, what), (WholeLoads(((PART.scope, "load"),), 1), "load of table")):
         fault = tasks.load(reach, work).fault

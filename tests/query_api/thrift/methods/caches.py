@@ -9,8 +9,8 @@ from connectors.publish.renames import Renames
 from connectors.publish.routing import route
 from hive.events.decode import decode
 from hive.names import TableName
+from hive.reader.engines import unpooled_engine
 from hive.write_ids.snapshot import OPEN_TXN_TIMEOUT_MS
-from metatide.stack.database import make_engine
 from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.requirement import Consistency, Defaults
@@ -27,7 +27,7 @@ class Cache:
     def __init__(self, url: str, stores: Sequence[Store] = ()) -> None:
         self._shards = [MemoryShard(store=one) for one in stores] or [MemoryShard(), MemoryShard()]
         self.source = MemoryShards(*self._shards)
-        self._engine = make_engine(url)
+        self._engine = unpooled_engine(url)
         self._database = find_database(self._engine)
         self._log = Log(self._engine, self._database.version)
         self._renames = Renames()

@@ -6,8 +6,8 @@ from random import Random
 import pytest
 import sqlalchemy as sa
 
+from hive.reader.engines import unpooled_engine
 from hive.schema import detect_followed, metadata
-from metatide.stack.database import make_engine
 from query_api.database import Primary
 from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency
@@ -33,7 +33,7 @@ class History:
     def __init__(self, client: HmsClient, url: str, seed: int) -> None:
         self._client = client
         self._random = Random(seed)
-        self._engine = make_engine(url)
+        self._engine = unpooled_engine(url)
         with self._engine.connect() as connection:
             version = detect_followed(connection)
         assert version is not None

@@ -12,9 +12,9 @@ from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JJavaError
 
 from hive.delegation_tokens import _Source, read_stored, store_keys
+from hive.reader.engines import unpooled_engine
 from metatide.config import load
 from metatide.config.values import ThriftUrl
-from metatide.stack.database import make_engine
 from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
 from query_api.database import Primary
@@ -148,7 +148,7 @@ async def test_a_token_is_accepted_until_it_is_cancelled(issuer: Issuer) -> None
 
 async def test_an_expired_token_is_refused(issuer: Issuer) -> None:
     token = issuer.issue()
-    with make_engine(sa.make_url(issuer.database_url)).begin() as connection:
+    with unpooled_engine(sa.make_url(issuer.database_url)).begin() as connection:
         key = {"key": store_keys(token.identifier)[0]}
         select = 'SELECT "TOKEN" FROM "DELEGATION_TOKENS" WHERE "TOKEN_IDENT" = :key'
         stored = connection.execute(sa.text(select), key).scalar_one()

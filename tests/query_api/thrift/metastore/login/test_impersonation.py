@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from py4j.protocol import Py4JJavaError
 
 from hive.delegation_tokens import read_token
-from metatide.stack.database import make_engine
+from hive.reader.engines import unpooled_engine
 from query_api.database import Primary
 from query_api.thrift.sasl.negotiation import Status
 from tests.query_api.thrift.metastore.login.realm import (
@@ -166,7 +166,7 @@ async def test_a_token_that_the_metastore_has_lost_is_replaced(site: Site, log: 
             assert entry.token is not None
             log.keep_out(entry.token.identifier, entry.token.password)
             passwords.append(entry.token.password)
-            with make_engine(sa.make_url(site.database_url)).begin() as connection:
+            with unpooled_engine(sa.make_url(site.database_url)).begin() as connection:
                 connection.execute(delete)
         assert passwords[0] != passwords[1]
     assert log.users("slow call") == {"ann"}

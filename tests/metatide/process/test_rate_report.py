@@ -6,8 +6,8 @@ import click
 import pytest
 
 from hive.errors import MachineError
-from metatide.demo import report
-from metatide.demo.report import reporting
+from metatide.process import rate_report
+from metatide.process.rate_report import reporting
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +16,7 @@ def _full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(click, "echo", fail)
-    monkeypatch.setattr(report, "INTERVAL_S", 0.01)
+    monkeypatch.setattr(rate_report, "INTERVAL_S", 0.01)
 
 
 def test_work_goes_on_where_its_rate_cannot_be_printed() -> None:
