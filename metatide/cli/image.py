@@ -16,7 +16,6 @@ from metatide.cli.groups import Group
 from metatide.config import Config, Effective, configured
 from metatide.members import json_of, members, scheme, worker_client
 from metatide.process.data_folder import open_data_folder
-from metatide.stack.machine import MIB
 from metatide.topic import await_ticket, events_topic, find_topic
 from metatide.worker.operations import IMAGES_PATH
 from processors.directory import WorkerDirectory, worker_path
@@ -166,7 +165,7 @@ def _on_spark(config: Config, every_s: float | None) -> None:
     topic, _, _ = _open(config)
     assert config.images.url is not None
     bounds = topic_bounds(topic)
-    place = Place(config.images.url, config.state.memory_mib * MIB)
+    place = Place(config.images.url, config.state.memory_bytes)
     with session(config, f"images of {topic.name}", reads_kafka=True) as spark:
         follower = Follower(spark, topic, place, config.images.keep, heard)
         if every_s is None:
@@ -196,7 +195,7 @@ def _made_by_worker(config: Config, shard: int | None, owned: str) -> list[Manif
 def _open(config: Config) -> tuple[Topic, Images, MemoryBudget]:
     if config.images.url is None:
         raise InputError("give the place of the images (--images URL)")
-    budget = MemoryBudget(config.state.memory_mib * MIB)
+    budget = MemoryBudget(config.state.memory_bytes)
     return find_topic(config), Images(config.images.url, budget), budget
 
 

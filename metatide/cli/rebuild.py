@@ -14,7 +14,6 @@ from metatide.config import Config, Effective, configured
 from metatide.process.consoles import PlainConsole
 from metatide.process.data_folder import open_data_folder
 from metatide.spark.progress import showing_tasks
-from metatide.stack.machine import MIB
 from metatide.topic import await_ticket, find_topic
 from processors.directory import worker_path
 from processors.replay.rebuild import rebuild_shards
@@ -74,7 +73,7 @@ def _refuse_trimmed(topic: Topic, trimmed: list[int]) -> None:
 def _here(config: Config, topic: Topic, shards: list[int]) -> list[dict[str, object]]:
     path = worker_path(config.data_dir, config.worker.name)
     with _bars(len(shards)) as report:
-        rebuilt = rebuild_shards(topic, shards, path, config.state.memory_mib * MIB, report)
+        rebuilt = rebuild_shards(topic, shards, path, config.state.memory_bytes, report)
     return [
         {
             "shard": shard.shard,
@@ -95,7 +94,7 @@ def _on_spark(config: Config, topic: Topic, shards: list[int]) -> list[dict[str,
         raise InputError("Spark builds images: give a place for them (--images URL)")
     bounds = topic_bounds(topic)
     ends = [(shard, bounds[shard].end) for shard in shards]
-    place = Place(config.images.url, config.state.memory_mib * MIB)
+    place = Place(config.images.url, config.state.memory_bytes)
     with (
         session(config, f"rebuild {topic.name}") as spark,
         showing_tasks(spark.sparkContext, len(shards)),

@@ -7,7 +7,6 @@ import click
 
 from metatide.config import Effective, configured
 from metatide.report_page import page
-from metatide.stack.machine import MIB
 from metatide.topic import find_topic
 from state.folders import make_folder
 from state.topic.client import topic_bounds
@@ -45,7 +44,7 @@ def command(effective: Effective, out: Path, parquet: str | None) -> None:
     make_folder(out)
     with session(config, f"report on {topic.name}", reads_kafka=True) as spark:
         spark.sparkContext.setJobDescription(f"Metatide: the history of {topic.name}")
-        loaded = facts(spark, topic, bounds, config.state.memory_mib * MIB)
+        loaded = facts(spark, topic, bounds, config.state.memory_bytes)
         answers = ask(spark, loaded, parquet or f"file://{out.absolute()}")
     path = out / "report.html"
     path.write_text(page(topic.name, time.time(), answers), encoding="utf-8")

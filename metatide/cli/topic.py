@@ -14,7 +14,6 @@ from hive.errors import InputError
 from metatide.cli.events import print_lines
 from metatide.cli.groups import Group
 from metatide.config import Effective, configured
-from metatide.stack.machine import MIB
 from metatide.topic import events_topic, find_topic
 from processors.lost_records import has_records_of
 from state.image import Images
@@ -122,7 +121,7 @@ def trim(effective: Effective) -> None:
             "rebuild a shard, so nothing of it may go"
         )
     events = find_topic(config)
-    images = Images(config.images.url, MemoryBudget(config.state.memory_mib * MIB))
+    images = Images(config.images.url, MemoryBudget(config.state.memory_bytes))
     needed = {}
     with TopicReader(events) as reader:
         for shard in range(events.shards):

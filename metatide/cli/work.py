@@ -10,6 +10,7 @@ import structlog
 import uvloop
 
 from hive.errors import InputError, MetatideError
+from hive.units import MIB
 from metatide.advertised import joined, worker_host
 from metatide.config import Config, Effective, configured
 from metatide.process import logs
@@ -19,7 +20,7 @@ from metatide.process.metrics import VERSION
 from metatide.process.open_files import allow_open_files
 from metatide.process.stop_signals import STOP_SIGNALS
 from metatide.process.tracing import traced
-from metatide.stack.machine import MIB, free_port, require_port
+from metatide.stack.machine import free_port, require_port
 from metatide.stack.running import completed, missing
 from metatide.worker.application import worker_application
 from metatide.worker.read_settings import tls
@@ -143,7 +144,7 @@ def _settings(config: Config, port: int) -> WorkerSettings:
         images_url=config.images.url,
         images_every_s=config.images.every_s,
         images_keep=config.images.keep,
-        memory_bytes=config.state.memory_mib * MIB,
+        memory_bytes=config.state.memory_bytes,
         allowed=Allowed(
             disk_bytes_max=worker.disk_max_mib * MIB or None,
             disk_free_bytes_min=worker.disk_free_min_mib * MIB,

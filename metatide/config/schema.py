@@ -12,6 +12,7 @@ import msgspec
 from hive.errors import InputError
 from hive.names import DEFAULT_CATALOG
 from hive.reader.login import LOGIN_PARAMETERS
+from hive.units import MIB
 from metatide.config.kafka import Kafka
 from metatide.config.paths import default_cache_dir, default_data_dir
 from metatide.config.section import Section, key
@@ -177,6 +178,10 @@ class State(Section, frozen=True):
         int,
         key("The memory for blocks and writes of all shards of a worker.", ge=32),
     ] = 256
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.memory_mib * MIB
 
 
 class Connect(Section, frozen=True):

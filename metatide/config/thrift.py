@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from hive.errors import InputError
+from hive.units import MIB
 from metatide.config.section import Section, key
 from metatide.config.values import (
     ClassPath,
@@ -229,6 +230,10 @@ class Thrift(Section, frozen=True):
             )
         self._check_tokens()
         self._check_authorization()
+
+    @property
+    def message_bytes_max(self) -> int:
+        return self.message_mib_max * MIB
 
     @property
     def guards_reads(self) -> bool:

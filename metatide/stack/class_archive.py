@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from hive.errors import MachineError
+from hive.units import MIB
 from metatide.config.paths import cache_dir
 from metatide.stack.java import MAJOR_MIN
-from metatide.stack.machine import MIB, file_lock, require_room
+from metatide.stack.machine import file_lock, require_room
 from metatide.stack.service import run_tool
 from state.folders import make_folder
 

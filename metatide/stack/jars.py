@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Self
 
 from hive.errors import InputError, MachineError, MetatideError
+from hive.units import MIB
 from metatide.config.paths import cache_dir
 from metatide.stack import ivy
 from metatide.stack.ivy import Coordinates
-from metatide.stack.machine import MIB, file_lock, require_room
+from metatide.stack.machine import file_lock, require_room
 from state.folders import make_folder
 
 SETS = Path(__file__).parent / "jarsets"

@@ -13,10 +13,11 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from hive.errors import InputError
+from hive.units import MIB
 from metatide.stack import jars
 from metatide.stack.class_archive import class_options
 from metatide.stack.java import find_java
-from metatide.stack.machine import LOOPBACK, MIB, folder_aside
+from metatide.stack.machine import LOOPBACK, folder_aside
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service, run_tool
 from state.folders import make_folder

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 from typing import BinaryIO
 
-from metatide.stack.machine import MIB
+from hive.units import MIB
 from state.folders import make_folder
 
 LOG_BYTES_MAX = 8 * MIB

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TypedDict
 
 from hive.errors import MachineError
+from hive.units import MIB
 from state.folders import open_lock
 
 LOOPBACK = "127.0.0.1"
 ANY = "0.0.0.0"
-MIB = 1024 * 1024
 
 
 class Credentials(TypedDict, total=False):

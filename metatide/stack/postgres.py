@@ -17,8 +17,9 @@ from psycopg import sql
 from hive import schema
 from hive.errors import MachineError
 from hive.reader.engines import unpooled_engine
+from hive.units import MIB
 from metatide.stack.kept_secret import keep_secret
-from metatide.stack.machine import LOOPBACK, MIB, as_user, folder_aside, require_room
+from metatide.stack.machine import LOOPBACK, as_user, folder_aside, require_room
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service, run_tool
 from metatide.stack.warehouse import external_url, managed_url

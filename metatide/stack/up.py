@@ -11,6 +11,7 @@ import httpx
 
 from hive.errors import MachineError
 from hive.reader.engines import unpooled_engine
+from hive.units import MIB
 from hive.urls import masked
 from metatide.config import Config, Effective
 from metatide.metastores import require_gssapi
@@ -20,7 +21,7 @@ from metatide.stack import database, jars
 from metatide.stack.java import find_java
 from metatide.stack.kafka import KafkaProbe
 from metatide.stack.kdc import require_programs
-from metatide.stack.machine import MIB, require_port, require_room
+from metatide.stack.machine import require_port, require_room
 from metatide.stack.ownership import end_orphans, owned
 from metatide.stack.ports import Ports
 from metatide.stack.postgres import let_through

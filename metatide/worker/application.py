@@ -41,7 +41,6 @@ from query_api.http.proof import PartnerMiddleware
 from query_api.http.routes import routes_of
 from query_api.in_flight import BYTES_MAX, Budget
 from query_api.partners import Partners
-from query_api.thrift.settings import MIB
 
 
 async def worker_application(
@@ -73,7 +72,7 @@ async def worker_application(
     background.start(epochs.run())
     shards = WorkerShards(worker, scheme, epochs)
     # The budget must hold at least one call of the maximum size.
-    in_flight = Budget(max(BYTES_MAX, config.thrift.message_mib_max * MIB))
+    in_flight = Budget(max(BYTES_MAX, config.thrift.message_bytes_max))
     backend = Backend(shards, primary, in_flight, worker.tracing)
     parts.push_async_callback(backend.close)
     thrift = None

@@ -11,7 +11,7 @@ from metatide.advertised import joined
 from metatide.config import Config
 from metatide.process.metrics import process_metrics
 from metatide.process.stop_signals import STOP_SIGNALS
-from metatide.stack.machine import MIB, free_port
+from metatide.stack.machine import free_port
 from metatide.topic import find_topic
 from metatide.worker.epoch_watch import EpochWatch
 from metatide.worker.from_images import ImagedShard, ImagedShards
@@ -69,7 +69,7 @@ async def serve_images(config: Config, folder: Path, every_s: float) -> None:
     assert primary is not None
     assert config.images.url is not None
     topic = await asyncio.to_thread(find_topic, config)
-    budget = MemoryBudget(config.state.memory_mib * MIB)
+    budget = MemoryBudget(config.state.memory_bytes)
     imaged = ImagedShards(topic, Images(config.images.url, budget), folder, budget)
     imaged.metrics.every_s.set(config.images.every_s)
     signals = Signals(topic, imaged.snapshot, Metrics())

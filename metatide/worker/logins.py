@@ -21,7 +21,6 @@ from query_api.thrift.sasl import digest, ldap, plain, tokens
 from query_api.thrift.sasl.mechanism import Mechanism
 from query_api.thrift.sasl.password_function import PasswordFunction
 from query_api.thrift.sasl.relayed_tokens import RelayedTokens
-from query_api.thrift.settings import MIB
 
 log = structlog.get_logger(__name__)
 
@@ -124,5 +123,5 @@ def _kerberos(thrift: Thrift, host: str) -> Mechanism:
         thrift.kerberos_principal.at(host),
         thrift.kerberos_keytab,
         least=Protection[thrift.kerberos_protection.upper()],
-        message_bytes_max=thrift.message_mib_max * MIB,
+        message_bytes_max=thrift.message_bytes_max,
     )

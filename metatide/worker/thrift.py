@@ -34,7 +34,7 @@ from query_api.thrift.methods import CachedMethods
 from query_api.thrift.methods.left_reads import LeftReads
 from query_api.thrift.sasl.mechanism import Mechanism
 from query_api.thrift.server import ThriftServer
-from query_api.thrift.settings import MIB, ThriftSettings
+from query_api.thrift.settings import ThriftSettings
 
 ASK_AGAIN_S: Final = 5.0
 
@@ -208,7 +208,7 @@ def thrift_settings(
         shadow=thrift.shadow,
         slow_ms=thrift.slow_ms,
         connections_max=thrift.connections_max,
-        message_bytes_max=thrift.message_mib_max * MIB,
+        message_bytes_max=thrift.message_bytes_max,
         tls=tls,
         mechanisms=logins or {},
         http=http_settings(thrift, logins or {}, names),

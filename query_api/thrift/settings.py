@@ -2,14 +2,12 @@
 
 import ssl
 from collections.abc import Mapping
-from typing import Final
 
 import msgspec
 
+from hive.units import MIB
 from query_api.thrift.http_transport.settings import HttpSettings
 from query_api.thrift.sasl.mechanism import Mechanism
-
-MIB: Final = 1 << 20
 
 
 class ThriftSettings(msgspec.Struct, frozen=True):

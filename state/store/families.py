@@ -5,9 +5,10 @@ A change here, or of what the fold writes, is a change of format and needs anoth
 
 from typing import Final
 
+from hive.units import KIB
 from state import keys
 from state.store.metadata import Identity
-from state.store.options import KIB, Family
+from state.store.options import Family
 from state.topic import Topic
 
 STORE_FORMAT: Final = 7

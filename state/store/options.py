@@ -18,8 +18,7 @@ from rocksdict import (
     WriteOptions,
 )
 
-KIB: Final = 1024
-MIB: Final = 1024 * KIB
+from hive.units import KIB, MIB
 
 _BLOCK_FORMAT: Final = 6
 _BLOOM_BITS_PER_KEY: Final = 10

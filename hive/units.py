@@ -1,0 +1,6 @@
+"""Units of sizes."""
+
+from typing import Final
+
+KIB: Final = 1 << 10
+MIB: Final = 1 << 20
