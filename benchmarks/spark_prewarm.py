@@ -26,11 +26,11 @@ from connectors.loads.spark import prewarm as on_spark
 from connectors.loads.spark.task_messages import Reach
 from hive.reader.engines import unpooled_engine
 from hive.reader.snapshot import open_snapshot
-from hive.table_lists import TableLists
 from metatide.config import Config
 from metatide.config.schema import Spark
 from metatide.demo.options import Size
 from metatide.spark.session import session
+from state.records.table_lists import TableLists
 from state.topic import Topic, TopicClient
 from tests.connectors.loads.partition_rows import fill
 from tests.support.databases import postgres

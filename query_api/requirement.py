@@ -10,12 +10,12 @@ import msgspec
 from hive.errors import InputError, TooLargeError
 from hive.names import TableName
 from hive.patterns import compile_pattern
-from hive.table_lists import check_patterns
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.text import TxnWriteIdLists, parse
 from query_api.positions import Position, parse_position
 from query_api.reads.read import Read
 from query_api.targets import Target, TargetKind
+from state.records.table_lists import check_patterns
 
 WAIT_MS_MAX: Final = 60_000
 AGE_MS: Final = 100

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from hive.names import TableName
-from hive.table_lists import is_cached
 from query_api.hot_tables import HotTables, SharedReader
 from query_api.plain_tables import OwnReader, PlainTables
 from query_api.positions import Position
@@ -13,6 +12,7 @@ from state import keys
 from state.kv import View
 from state.records import Scope, ScopeKind
 from state.records.routing import shards_of, table_shard
+from state.records.table_lists import is_cached
 from state.shard_head import ShardHead
 from state.shard_reader import ShardReader
 from state.store import Commits, StorePosition

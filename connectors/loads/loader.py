@@ -32,7 +32,6 @@ from hive.errors import (
 from hive.names import storable
 from hive.reader.engines import pooled_engine
 from hive.reader.snapshot import open_snapshot
-from hive.table_lists import TableLists
 from state.records import Scope, ScopeKind
 from state.records.epochs import is_later
 from state.records.routing import shards_of
@@ -44,6 +43,7 @@ from state.records.signals import (
     SetListsOrder,
     SkipOrder,
 )
+from state.records.table_lists import TableLists
 from state.topic import Topic
 
 log = structlog.get_logger()

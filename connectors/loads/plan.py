@@ -8,8 +8,8 @@ from sqlalchemy import func, select
 from hive.names import TableName, table_name
 from hive.reader.databases import read_catalogs, read_databases
 from hive.reader.snapshot import DatabaseSnapshot
-from hive.table_lists import TableLists
 from state.records import Scope, ScopeKind, databases_scope, names_scope
+from state.records.table_lists import TableLists
 
 BATCH_SCOPES_MAX = 200
 BATCH_PARTITIONS_MAX = 5_000

@@ -20,7 +20,6 @@ from connectors.publish import tails
 from hive.errors import MachineError
 from hive.reader.engines import unpooled_engine
 from hive.schema import Version
-from hive.table_lists import TableLists, check_patterns
 from metatide.config import Config, Effective, configured
 from metatide.process.consoles import PlainConsole
 from metatide.process.garbage_collection import collect_seldom
@@ -28,6 +27,7 @@ from metatide.process.rate_report import reporting
 from metatide.process.ticks import ticking
 from metatide.stack.running import database_url
 from metatide.topic import await_ticket, events_topic
+from state.records.table_lists import TableLists, check_patterns
 from state.topic import Topic
 
 _LOOK_S = 0.05

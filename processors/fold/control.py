@@ -1,11 +1,11 @@
 """Folds Control records: operators' decisions, in the order of the topic."""
 
-from hive.table_lists import TableLists
 from processors.fold import doubts, renamed_partitions, tables
 from processors.fold.working_set import WorkingSet
 from state.records import Pause, Reset, SetLists, Skip
 from state.records.epochs import follows
 from state.records.numbers import supersedes
+from state.records.table_lists import TableLists
 
 
 def reset(work: WorkingSet, record: Reset) -> None:

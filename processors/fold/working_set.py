@@ -7,13 +7,13 @@ from typing import Generic, TypeVar
 import msgspec
 
 from hive.names import DatabaseName, TableName
-from hive.table_lists import TableLists
 from hive.write_ids.tracker import WriteIdTracker
 from processors.fold.signals import Signal
 from state import keys, kv, shard_head, tables
 from state.kv import Transaction
 from state.loads import Loads, OpenLoad
 from state.records import Scope
+from state.records.table_lists import TableLists
 from state.tables import TableState
 from state.write_id_pages import PrefixPages
 

@@ -14,7 +14,6 @@ import structlog
 
 from hive.errors import InputError, MachineError
 from hive.names import TableName
-from hive.table_lists import check_patterns, is_cached
 from query_api.http.access import Access
 from query_api.http.gate import Holder
 from query_api.http.operation import Operation, OperationRequest
@@ -31,6 +30,7 @@ from state.records.signals import (
     SetListsOrder,
     SkipOrder,
 )
+from state.records.table_lists import check_patterns, is_cached
 from state.shard_head import ShardHead
 
 PATH: Final = "/v1/admin"

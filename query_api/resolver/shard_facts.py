@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Final
 
 from hive.names import TableName
-from hive.table_lists import is_cached
 from query_api.facts import Facts
 from query_api.hot_tables import SharedReader
 from query_api.positions import Position
@@ -20,6 +19,7 @@ from state import keys
 from state.entries import Entry
 from state.loads import Cold, Loads
 from state.records.actions import MISNAMED_EVENTS_MAX
+from state.records.table_lists import is_cached
 from state.shard_head import ShardHead
 from state.shard_reader import ShardReader
 from state.tables import ANY_TABLE, TABLE_ROW, TableState

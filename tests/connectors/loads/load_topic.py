@@ -13,7 +13,6 @@ from hive.events.row import NotificationRow
 from hive.names import parse_table_name
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version, metadata
-from hive.table_lists import TableLists
 from processors.fold import Fold
 from processors.fold.signals import Signal
 from state import digest
@@ -22,6 +21,7 @@ from state.records import decode as decode_record
 from state.records import encode as encode_record
 from state.records.objects import ConstraintKind
 from state.records.parts import split
+from state.records.table_lists import TableLists
 from state.shard_reader import ShardReader
 from state.store import MemoryStore, StorePosition
 

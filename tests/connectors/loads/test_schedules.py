@@ -8,13 +8,13 @@ import pytest
 from connectors.loads.batch import Database, load
 from connectors.loads.plan import everything
 from hive.reader.snapshot import open_snapshot
-from hive.table_lists import TableLists
 from metatide.demo import script_mix
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from state.records import Scope, ScopeKind, databases_scope, names_scope
+from state.records.table_lists import TableLists
 from tests.connectors.loads.load_topic import Log, Topic, contents, differences
 
 ROUNDS = 6

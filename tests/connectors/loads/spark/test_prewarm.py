@@ -21,7 +21,6 @@ from connectors.publish import publisher
 from connectors.publish.headers import RecordHeaders, RecordKind
 from hive.errors import SourceError
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
-from hive.table_lists import TableLists
 from metatide.cli import root
 from metatide.demo import script_mix
 from metatide.demo.bulk import fill
@@ -39,6 +38,7 @@ from state.records import (
     databases_scope,
     names_scope,
 )
+from state.records.table_lists import TableLists
 from state.topic import Topic
 from tests.connectors.connector_runs import read
 from tests.connectors.loads.load_topic import SHARDS, Log, contents, differences

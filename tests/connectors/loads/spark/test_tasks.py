@@ -23,10 +23,10 @@ from connectors.loads.spark.task_messages import (
 from hive.names import table_name
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
-from hive.table_lists import TableLists
 from metatide.demo.options import Size
 from metatide.stack.machine import free_port
 from state.records import LoadEnd, LoadRows, Scope, ScopeKind
+from state.records.table_lists import TableLists
 from state.topic import Topic
 from state.topic.settings import RECORD_BYTES_MAX
 from tests.connectors.connector_runs import read

@@ -4,7 +4,7 @@ import pytest
 
 from hive.errors import InputError, PatternError
 from hive.names import table_name
-from hive.table_lists import TableLists, check_patterns, is_cached
+from state.records.table_lists import TableLists, check_patterns, is_cached
 
 ORDERS = table_name(None, "sales", "orders")
 
