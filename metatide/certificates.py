@@ -5,17 +5,17 @@ from pathlib import Path
 
 from hive.errors import InputError
 from metatide.config.schema import Reads
+from metatide.config.section import require_together
 from metatide.config.thrift import Thrift
 
 
 def server_tls(name: str, section: Reads | Thrift) -> ssl.SSLContext | None:
     """The TLS of the server that this section of the configuration describes; None without a
     certificate. Raises InputError if it doesn't fit its key."""
+    require_together(section, "tls_certificate", "tls_key")
     certificate, key = section.tls_certificate, section.tls_key
-    if certificate is None and key is None:
+    if certificate is None:
         return None
-    if certificate is None or key is None:
-        raise InputError(f"{name}.tls_certificate and {name}.tls_key go together: give both")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
         context.load_cert_chain(certificate, key)

@@ -15,6 +15,7 @@ from query_api.thrift.metastore.facts import TIMEOUT_S, ask_for_setting
 from query_api.thrift.metastore.login.jwt_file import JwtFile
 from query_api.thrift.metastore.login.password import PasswordLogin
 from query_api.thrift.metastore.upstream import Login, Upstreams, UpstreamSettings
+from state.topic.kerberos import lacks_gssapi
 
 HTTP_IDLE_S: Final = 20
 """A metastore closes connections of HTTP after half a minute, which a call could run into."""
@@ -96,10 +97,7 @@ def require_proof(config: Config) -> None:
 def require_gssapi(name: str) -> None:
     """Raises InputError if the library is missing that a key needs."""
     if importlib.util.find_spec("gssapi") is None:
-        raise InputError(
-            f"{name} needs the extra kerberos: pip install 'metatide[kerberos]', with a C compiler "
-            "and the headers of MIT Kerberos (Debian: libkrb5-dev)"
-        )
+        raise lacks_gssapi(name)
 
 
 def _login(upstream: Upstream, advertised_host: str | None) -> Login | None:

@@ -35,8 +35,7 @@ class ShownRecord(msgspec.Struct, frozen=True):
 
 def record_at(topic: Topic, shard: int, offset: int) -> ShownRecord:
     """The record at an offset of a shard."""
-    if shard >= topic.shards:
-        raise InputError(f"there is no shard {shard}: {topic.name} has {topic.shards}")
+    topic.require_shard(shard)
     first, end = topic_bounds(topic)[shard]
     if not first <= offset < end:
         raise InputError(

@@ -1,7 +1,7 @@
 """`metatide image`: copies of shards, from which workers start."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
@@ -163,9 +163,8 @@ def _on_spark(config: Config, every_s: float | None) -> None:
 
     await_ticket(config)
     topic, _, _ = _open(config)
-    assert config.images.url is not None
     bounds = topic_bounds(topic)
-    place = Place(config.images.url, config.state.memory_bytes)
+    place = Place(config.images.require_url(), config.state.memory_bytes)
     with session(config, f"images of {topic.name}", reads_kafka=True) as spark:
         follower = Follower(spark, topic, place, config.images.keep, heard)
         if every_s is None:
@@ -193,10 +192,8 @@ def _made_by_worker(config: Config, shard: int | None, owned: str) -> list[Manif
 
 
 def _open(config: Config) -> tuple[Topic, Images, MemoryBudget]:
-    if config.images.url is None:
-        raise InputError("give the place of the images (--images URL)")
-    budget = MemoryBudget(config.state.memory_bytes)
-    return find_topic(config), Images(config.images.url, budget), budget
+    url, budget = config.images.require_url(), MemoryBudget(config.state.memory_bytes)
+    return find_topic(config), Images(url, budget), budget
 
 
 def _directory(config: Config) -> WorkerDirectory:
@@ -231,15 +228,11 @@ def _imaged(topic: Topic, images: Images, shard: int | None) -> list[int]:
     return numbers
 
 
-def _shards(topic: Topic, shard: int | None) -> Iterator[int]:
+def _shards(topic: Topic, shard: int | None) -> Iterable[int]:
     if shard is None:
-        yield from range(topic.shards)
-    elif 0 <= shard < topic.shards:
-        yield shard
-    else:
-        raise InputError(
-            f"there is no shard {shard}: topic {topic.name} has 0 to {topic.shards - 1}"
-        )
+        return range(topic.shards)
+    topic.require_shard(shard)
+    return [shard]
 
 
 def _print(manifest: Manifest) -> None:

@@ -9,7 +9,7 @@ import orjson
 from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from hive.errors import InputError, TrimmedTopicError
+from hive.errors import TrimmedTopicError
 from metatide.config import Config, Effective, configured
 from metatide.process.consoles import PlainConsole
 from metatide.process.data_folder import open_data_folder
@@ -46,10 +46,7 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
     await_ticket(config)
     topic = find_topic(config)
     for shard in shards:
-        if not 0 <= shard < topic.shards:
-            raise InputError(
-                f"there is no shard {shard}: topic {topic.name} has 0 to {topic.shards - 1}"
-            )
+        topic.require_shard(shard)
     wanted = sorted(set(shards)) or list(range(topic.shards))
     bounds = topic_bounds(topic)
     _refuse_trimmed(topic, [shard for shard in wanted if bounds[shard].first > 0])
@@ -90,11 +87,10 @@ def _on_spark(config: Config, topic: Topic, shards: list[int]) -> list[dict[str,
     from metatide.spark.session import session
     from processors.spark.build import Place, build_images
 
-    if config.images.url is None:
-        raise InputError("Spark builds images: give a place for them (--images URL)")
+    url = config.images.require_url("Spark builds them")
     bounds = topic_bounds(topic)
     ends = [(shard, bounds[shard].end) for shard in shards]
-    place = Place(config.images.url, config.state.memory_bytes)
+    place = Place(url, config.state.memory_bytes)
     with (
         session(config, f"rebuild {topic.name}") as spark,
         showing_tasks(spark.sparkContext, len(shards)),

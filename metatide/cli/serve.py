@@ -5,7 +5,6 @@ import logging
 import click
 import uvloop
 
-from hive.errors import InputError
 from metatide.config import Effective, configured
 from metatide.process import logs
 from metatide.process.data_folder import open_data_folder
@@ -37,8 +36,7 @@ def command(effective: Effective, from_images: bool, every_s: float) -> None:
     """
     assert from_images
     config = completed(effective.config)
-    if config.images.url is None:
-        raise InputError("give the place of the images (--images URL)")
+    config.images.require_url()
     logging.getLogger().setLevel(logging.CRITICAL)
     logs.configure(config.log)
     limit_freed_memory()

@@ -115,13 +115,11 @@ def trim(effective: Effective) -> None:
     pause that hold: they are written again behind everything.
     """
     config = effective.config
-    if config.images.url is None:
-        raise InputError(
-            "give the place of the images (--images URL): without them only the whole topic can "
-            "rebuild a shard, so nothing of it may go"
-        )
+    url = config.images.require_url(
+        "without them only the whole topic can rebuild a shard, so nothing of it may go"
+    )
     events = find_topic(config)
-    images = Images(config.images.url, MemoryBudget(config.state.memory_bytes))
+    images = Images(url, MemoryBudget(config.state.memory_bytes))
     needed = {}
     with TopicReader(events) as reader:
         for shard in range(events.shards):
@@ -132,7 +130,7 @@ def trim(effective: Effective) -> None:
     if without:
         raise InputError(
             f"no image of shard {', '.join(without)} that fits {events.name} is at "
-            f"{config.images.url.masked}, and only the whole topic can rebuild what has none: make "
+            f"{url.masked}, and only the whole topic can rebuild what has none: make "
             "one with `metatide image create`, or let workers run with images.url, then trim"
         )
     keep_from = {

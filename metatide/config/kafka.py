@@ -8,7 +8,7 @@ import msgspec
 
 from hive.errors import InputError
 from metatide.config.properties import Properties
-from metatide.config.section import Section, key
+from metatide.config.section import Section, key, require_together
 from metatide.config.values import Extensions, HttpUrl, OwnPrincipal, Secret, Servers
 
 _WORDS: Final = ("security_", "sasl_", "ssl_", "https_")
@@ -160,7 +160,4 @@ class Kafka(Section, frozen=True):
         for name in _EACH_NEEDED if mechanism is None else ():
             if getattr(self, name) is not None:
                 raise InputError(f"kafka.{name} has no use without kafka.sasl_mechanism")
-        if (self.ssl_certificate_location is None) != (self.ssl_key_location is None):
-            raise InputError(
-                "set both kafka.ssl_certificate_location and kafka.ssl_key_location, or neither"
-            )
+        require_together(self, "ssl_certificate_location", "ssl_key_location")

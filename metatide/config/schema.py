@@ -15,7 +15,7 @@ from hive.reader.login import LOGIN_PARAMETERS
 from hive.units import MIB
 from metatide.config.kafka import Kafka
 from metatide.config.paths import default_cache_dir, default_data_dir
-from metatide.config.section import Section, key
+from metatide.config.section import Section, key, require_together
 from metatide.config.thrift import Thrift
 from metatide.config.upstream import Upstream
 from metatide.config.values import (
@@ -89,10 +89,8 @@ class Database(Section, frozen=True):
         """Raises InputError if keys exclude or lack each other."""
         if self.password is not None and self.password_command is not None:
             raise InputError("set either database.password or database.password_command")
-        needed = self.tls_ca, self.tls_certificate, self.tls_key
-        if (needed[1] is None) != (needed[2] is None):
-            raise InputError("set both database.tls_certificate and database.tls_key, or neither")
-        if needed[0] is None and needed[1] is not None:
+        require_together(self, "tls_certificate", "tls_key")
+        if self.tls_ca is None and self.tls_certificate is not None:
             raise InputError("database.tls_certificate has no use without database.tls_ca")
 
 
@@ -298,6 +296,13 @@ class Images(Section, frozen=True):
         int, key("How often a worker makes an image of each of its shards.", ge=1)
     ] = 3600
     keep: Annotated[int, key("The number of images to keep of each shard.", ge=1)] = 3
+
+    def require_url(self, why: str | None = None) -> Location:
+        """The place of the images. Raises InputError without one, and says why it is needed."""
+        if self.url is None:
+            reason = "" if why is None else f": {why}"
+            raise InputError(f"give the place of the images (--images URL){reason}")
+        return self.url
 
 
 class Audit(Section, frozen=True):

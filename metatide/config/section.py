@@ -2,6 +2,8 @@
 
 import msgspec
 
+from hive.errors import InputError
+
 
 def key(
     doc: str,
@@ -22,3 +24,13 @@ def key(
 
 class Section(msgspec.Struct, frozen=True):
     """A table in `metatide.toml`."""
+
+
+def require_together(section: Section, *names: str) -> None:
+    """Raises InputError if some of these keys are set and others aren't."""
+    are_set = [getattr(section, name) is not None for name in names]
+    if any(are_set) and not all(are_set):
+        table = type(section).__name__.lower()
+        *others, last = [f"{table}.{name}" for name in names]
+        both, neither = ("both", "neither") if len(names) == 2 else ("all of", "none")
+        raise InputError(f"set {both} {', '.join(others)} and {last}, or {neither}")

@@ -7,7 +7,7 @@ import msgspec
 
 from hive.errors import InputError
 from hive.units import MIB
-from metatide.config.section import Section, key
+from metatide.config.section import Section, key, require_together
 from metatide.config.values import (
     ClassPath,
     FunctionName,
@@ -212,12 +212,8 @@ class Thrift(Section, frozen=True):
             raise InputError(
                 "thrift.http_port needs thrift.port, by which workers ask each other: set both"
             )
-        if (self.ldap_url is None) != (self.ldap_user_dn is None):
-            raise InputError("set both thrift.ldap_url and thrift.ldap_user_dn, or neither")
-        if (self.kerberos_principal is None) != (self.kerberos_keytab is None):
-            raise InputError(
-                "set both thrift.kerberos_principal and thrift.kerberos_keytab, or neither"
-            )
+        require_together(self, "ldap_url", "ldap_user_dn")
+        require_together(self, "kerberos_principal", "kerberos_keytab")
         if self.delegation_tokens and self.kerberos_principal is None:
             raise InputError(
                 "thrift.delegation_tokens has no use without thrift.kerberos_principal"

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from hive.errors import InputError
-from metatide.config.section import Section, key
+from metatide.config.section import Section, key, require_together
 from metatide.config.values import OwnPrincipal, Principal, ThriftUrls
 
 
@@ -89,14 +89,8 @@ class Upstream(Section, frozen=True):
 
     def __post_init__(self) -> None:
         """Raises InputError if keys exclude or lack each other."""
-        kerberos = self.kerberos_principal, self.kerberos_login, self.kerberos_keytab
-        if any(kerberos) and not all(kerberos):
-            raise InputError(
-                "set all of upstream.kerberos_principal, upstream.kerberos_login and "
-                "upstream.kerberos_keytab, or none"
-            )
-        if (self.user is None) != (self.password_file is None):
-            raise InputError("set both upstream.user and upstream.password_file, or neither")
+        require_together(self, "kerberos_principal", "kerberos_login", "kerberos_keytab")
+        require_together(self, "user", "password_file")
         if self.jwt_file is not None and self.http_path is None:
             raise InputError(
                 "upstream.jwt_file is for metastores over HTTP: set upstream.http_path"

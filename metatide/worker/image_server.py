@@ -67,10 +67,9 @@ async def serve_images(config: Config, folder: Path, every_s: float) -> None:
     """
     primary = open_primary(config)
     assert primary is not None
-    assert config.images.url is not None
     topic = await asyncio.to_thread(find_topic, config)
     budget = MemoryBudget(config.state.memory_bytes)
-    imaged = ImagedShards(topic, Images(config.images.url, budget), folder, budget)
+    imaged = ImagedShards(topic, Images(config.images.require_url(), budget), folder, budget)
     imaged.metrics.every_s.set(config.images.every_s)
     signals = Signals(topic, imaged.snapshot, Metrics())
     settings = await asyncio.to_thread(read_settings, config, primary)

@@ -32,6 +32,7 @@ from state.records.signals import (
 )
 from state.records.table_lists import check_patterns, is_cached
 from state.shard_head import ShardHead
+from state.topic.description import require_shard
 
 PATH: Final = "/v1/admin"
 PATTERNS_MAX: Final = 1_000
@@ -163,9 +164,7 @@ class Administration:
         """Pass over records of a shard that can't be read, and drop all that it holds."""
         shard, first = request.body.shard, request.body.offset
         last = first if request.body.last is None else request.body.last
-        count = self._views.source.count
-        if shard >= count:
-            raise InputError(f"there is no shard {shard}: the topic has {count}")
+        require_shard(shard, self._views.source.count, "the topic")
         if last < first:
             raise InputError(f"give a last offset of {first} or more, not {last}")
         order = SkipOrder(self._views.reached.epoch, shard, first, last)

@@ -5,6 +5,7 @@ from typing import Any
 from confluent_kafka.admin import AdminClient
 from msgspec import Struct
 
+from hive.errors import InputError
 from state.topic.settings import Security, admin_client, client_settings
 
 
@@ -18,6 +19,10 @@ class Topic(Struct, frozen=True):
     security: Security = {}
     id: str | None = None
     """The brokers' id of the topic, new if it is created anew; None before they were asked."""
+
+    def require_shard(self, shard: int) -> None:
+        """Raises InputError if there is no shard of this number."""
+        require_shard(shard, self.shards, f"topic {self.name}")
 
     @property
     def dead_letter(self) -> str:
@@ -49,3 +54,9 @@ class Topic(Struct, frozen=True):
     def admin(self) -> AdminClient:
         """A client for requests to its brokers. Their futures end with it, so it must be held."""
         return admin_client(self.servers, self.security)
+
+
+def require_shard(shard: int, count: int, topic: str) -> None:
+    """Raises InputError if a topic with so many shards has none of this number."""
+    if not 0 <= shard < count:
+        raise InputError(f"there is no shard {shard}: {topic} has 0 to {count - 1}")

@@ -23,6 +23,14 @@ _held: Final = set[tuple[str, str]]()
 """The principals with their keytabs for which this process has tickets."""
 
 
+def lacks_gssapi(name: str) -> InputError:
+    """The error where the library is missing that a key needs."""
+    return InputError(
+        f"{name} needs the extra kerberos: pip install 'metatide[kerberos]', with a C compiler "
+        "and the headers of MIT Kerberos (Debian: libkrb5-dev)"
+    )
+
+
 def hold_ticket(principal: str, keytab: str) -> None:
     """Gets a ticket unless one is held. GSSAPI renews it by the keytab, once half of its time is
     over. Raises TopicError, which is NoKdcError if another attempt may get one.
@@ -31,11 +39,7 @@ def hold_ticket(principal: str, keytab: str) -> None:
         import gssapi
         from gssapi.exceptions import GSSError
     except ImportError:
-        raise InputError(
-            "kafka.sasl_mechanism GSSAPI needs the extra kerberos: pip install "
-            "'metatide[kerberos]', with a C compiler and the headers of MIT Kerberos (Debian: "
-            "libkrb5-dev)"
-        ) from None
+        raise lacks_gssapi("kafka.sasl_mechanism GSSAPI") from None
     with _in_turn:
         if (principal, keytab) in _held:
             return

@@ -13,7 +13,7 @@ def test_a_certificate_and_its_key_go_together(name: str) -> None:
         return server_tls(name, config.reads if name == "reads" else config.thrift)
 
     assert tls() is None
-    alone = rf"{name}\.tls_certificate and {name}\.tls_key go together: give both"
+    alone = rf"set both {name}\.tls_certificate and {name}\.tls_key, or neither"
     with pytest.raises(InputError, match=alone):
         tls(CERTIFICATE="/nowhere/cert.pem")
     with pytest.raises(InputError, match=alone):
