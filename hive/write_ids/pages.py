@@ -27,7 +27,7 @@ OpenEntry = tuple[int, int, int]
 TxnEntry = tuple[int, int]
 
 
-class Cold(StrEnum):
+class WriteIdsCold(StrEnum):
     """Why the write ids of a table are unknown."""
 
     UNKNOWN = "no load and no first write id yet"
@@ -49,7 +49,7 @@ class ListHeader(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     format: int = FORMAT
     position: int = -1
     """The last event that this list reflects; facts up to it are ignored."""
-    cold: str = Cold.UNKNOWN.value
+    cold: str = WriteIdsCold.UNKNOWN.value
     """Why the list is unknown; empty if it is known."""
     cold_since: int = -1
     hwm: int = 0

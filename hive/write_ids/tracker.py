@@ -12,7 +12,6 @@ from hive.write_ids.pages import (
     OPEN,
     TXN,
     Alloc,
-    Cold,
     Ended,
     Forgotten,
     ListHeader,
@@ -21,6 +20,7 @@ from hive.write_ids.pages import (
     Pages,
     Seen,
     TxnEntry,
+    WriteIdsCold,
     decode_fact,
     decode_open,
     decode_txns,
@@ -83,7 +83,7 @@ class WriteIdTracker(WriteIdView):
             return
         self._head.position = event
         if write_ids is not None and id_ not in write_ids:
-            self._go_cold(event, Cold.COMMIT_WITHOUT_ID)
+            self._go_cold(event, WriteIdsCold.COMMIT_WITHOUT_ID)
         else:
             self._close(txn, id_)
         self._save()
@@ -104,11 +104,11 @@ class WriteIdTracker(WriteIdView):
         self._journal(Seen(event, write_id))
         above = not self._head.cold and write_id > self._head.hwm
         if above:
-            self._go_cold(event, Cold.ID_ABOVE_HWM)
+            self._go_cold(event, WriteIdsCold.ID_ABOVE_HWM)
         if above or self.loading:
             self._save()
 
-    def forget(self, event: int, reason: Cold) -> None:
+    def forget(self, event: int, reason: WriteIdsCold) -> None:
         """Makes the list unknown from this event on: a drop, a rename, a hole in the log."""
         if event <= self._head.position:
             return
@@ -126,7 +126,7 @@ class WriteIdTracker(WriteIdView):
             return
         hidden = any(since <= event and txn not in open_txns for _, txn, since in self._open())
         if hidden:
-            self._go_cold(max(event, self._head.position), Cold.HIDDEN_ABORT)
+            self._go_cold(max(event, self._head.position), WriteIdsCold.HIDDEN_ABORT)
             self._save()
 
     def begin_load(self, applied: int) -> None:
@@ -173,23 +173,23 @@ class WriteIdTracker(WriteIdView):
             case Seen(event, write_id):
                 return lambda: self.see(event, write_id)
             case Forgotten(event, reason):
-                return lambda: self.forget(event, Cold(reason))
+                return lambda: self.forget(event, WriteIdsCold(reason))
 
     def _replay_end(self, txn: int, end: Ended) -> Callable[[], None]:
         if end.committed:
             return lambda: self.commit(end.event, txn, end.write_ids)
         return lambda: self.abort(end.event, txn)
 
-    def _alloc(self, event: int, pairs: Sequence[tuple[int, int]]) -> Cold | None:
+    def _alloc(self, event: int, pairs: Sequence[tuple[int, int]]) -> WriteIdsCold | None:
         head = self._head
         in_load = event <= head.hi
         if any(not (0 < txn < _NUMBER_MAX and 0 < id_ < _NUMBER_MAX) for txn, id_ in pairs):
-            return Cold.ALLOC_GAP
+            return WriteIdsCold.ALLOC_GAP
         if pairs[0][1] == 1:
             if head.cold or in_load or any(self.id_of(txn) != id_ for txn, id_ in pairs):
                 self._restart(event)
             elif head.hwm != pairs[-1][1]:
-                return Cold.ALLOC_AGAIN
+                return WriteIdsCold.ALLOC_AGAIN
         if head.cold:
             return None
         for txn, id_ in pairs:
@@ -199,14 +199,14 @@ class WriteIdTracker(WriteIdView):
             if id_ == head.hwm + 1:
                 head.hwm = id_
             elif not in_load or id_ > head.hwm or self.is_open(id_):
-                return Cold.ALLOC_GAP
+                return WriteIdsCold.ALLOC_GAP
             elif self._is_aborted(id_):
                 continue
             if current_id is not None and current_id > id_:
                 self._mark_aborted(id_)
                 continue
             self._open_id(event, txn, id_, current_id)
-        return Cold.TOO_MANY_OPEN if head.open_count > OPEN_MAX else None
+        return WriteIdsCold.TOO_MANY_OPEN if head.open_count > OPEN_MAX else None
 
     def _open_id(self, event: int, txn: int, id_: int, current_id: int | None) -> None:
         if current_id is not None:
@@ -248,7 +248,7 @@ class WriteIdTracker(WriteIdView):
         self._head.cold, self._head.cold_since = "", -1
         self._head.hwm, self._head.hi = 0, event - 1
 
-    def _go_cold(self, event: int, reason: Cold) -> None:
+    def _go_cold(self, event: int, reason: WriteIdsCold) -> None:
         self._clear_ids()
         self._head.position = self._head.cold_since = event
         self._head.cold = reason.value

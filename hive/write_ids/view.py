@@ -13,9 +13,9 @@ from hive.write_ids.pages import (
     IDS_A_PAGE,
     OPEN,
     TXN,
-    Cold,
     ListHeader,
     PageReader,
+    WriteIdsCold,
     decode_head,
     decode_open,
     decode_txns,
@@ -23,7 +23,7 @@ from hive.write_ids.pages import (
     page_number,
 )
 
-_COLD: Final = {reason.value: reason for reason in Cold}
+_COLD: Final = {reason.value: reason for reason in WriteIdsCold}
 """The fold needs the reason at every write, and calling the enum takes several times as long."""
 
 
@@ -36,7 +36,7 @@ class WriteIdView:
         self._head = ListHeader() if stored is None else decode_head(stored)
 
     @property
-    def cold(self) -> Cold | None:
+    def cold(self) -> WriteIdsCold | None:
         """Why the list is unknown; None if it is known."""
         return _COLD[self._head.cold] if self._head.cold else None
 

@@ -1,7 +1,7 @@
 """Folds databases, which every shard holds."""
 
 from hive.names import DatabaseName
-from hive.write_ids.pages import Cold
+from hive.write_ids.pages import WriteIdsCold
 from processors.fold.entries import Replaced, clear, delete, put, replace
 from processors.fold.tables import drop_table
 from processors.fold.working_set import WorkingSet
@@ -30,7 +30,7 @@ def drop_database(work: WorkingSet, event: int, action: DropDatabase) -> None:
     key = keys.of_database(keys.DATABASE, action.name)
     delete(work, work.databases_of(action.name.catalog), key, event)
     for table in list(work.table_names(keys.of_database(keys.TABLE_STATE, action.name))):
-        drop_table(work, event, table, Cold.DROPPED)
+        drop_table(work, event, table, WriteIdsCold.DROPPED)
     _drop_names(work, event, action.name)
 
 

@@ -1,7 +1,7 @@
 """Events and records that make a whole shard, or much of it, unknown."""
 
 from hive.names import TableName
-from hive.write_ids.pages import Cold
+from hive.write_ids.pages import WriteIdsCold
 from processors.fold.table_change import change_of
 from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import forget
@@ -17,20 +17,20 @@ def undecodable(work: WorkingSet, event: int, action: Undecodable) -> None:
     if action.table is None:
         break_chain(work, event)
     else:
-        _doubt_all_of(work, event, action.table, Doubt.UNDECODABLE, Cold.LOST_EVENTS)
+        _doubt_all_of(work, event, action.table, Doubt.UNDECODABLE, WriteIdsCold.LOST_EVENTS)
 
 
 def misnamed(work: WorkingSet, event: int, action: Misnamed) -> None:
     """Makes a table unknown: the event may have changed anything of it, or dropped it."""
     table = action.table
     if not action.hanging:
-        _doubt_all_of(work, event, table, Doubt.CONFLICT, Cold.RENAMED)
+        _doubt_all_of(work, event, table, Doubt.CONFLICT, WriteIdsCold.RENAMED)
     elif work.table(table) is not None:
         change_of(work, table, event).doubt(Doubt.CONFLICT)
 
 
 def _doubt_all_of(
-    work: WorkingSet, event: int, table: TableName, doubt: Doubt, reason: Cold
+    work: WorkingSet, event: int, table: TableName, doubt: Doubt, reason: WriteIdsCold
 ) -> None:
     """Makes a table unknown, and its name at the home shard of its database."""
     if work.table(table) is not None:
@@ -52,7 +52,7 @@ def break_chain(work: WorkingSet, event: int) -> None:
     if head.applied or head.renames_floor >= 0:
         head.renames_floor = event
     for table in list(work.table_names()):
-        forget(work, table, event, Cold.LOST_EVENTS)
+        forget(work, table, event, WriteIdsCold.LOST_EVENTS)
     _ask_for_all(work, event)
 
 

@@ -1,7 +1,7 @@
 """Folds events of tables."""
 
 from hive.names import TableName
-from hive.write_ids.pages import Cold
+from hive.write_ids.pages import WriteIdsCold
 from processors.fold import renamed_partitions, truncations
 from processors.fold.deferred_events import defer, take_deferred
 from processors.fold.entries import Replaced
@@ -49,7 +49,7 @@ def change_table(change: TableChange, action: AlterTable) -> None:
         change.doubt_object(TABLE_ROW)
     if image.managed and not state.managed:
         # A converted table's write ids begin far above those of the transactions that convert it.
-        forget(work, name, event, Cold.CONVERTED)
+        forget(work, name, event, WriteIdsCold.CONVERTED)
         signal_ids(work, name, event)
     if not state.loads.may_include(event):
         state.describe(image)
@@ -71,7 +71,7 @@ def change_table(change: TableChange, action: AlterTable) -> None:
 def rename(work: WorkingSet, event: int, action: RenameTable) -> None:
     name = action.table.name
     if action.sides & Side.OLD:
-        drop_table(work, event, action.old, Cold.RENAMED)
+        drop_table(work, event, action.old, WriteIdsCold.RENAMED)
     if action.sides & Side.NEW and work.lists.allow(name):
         change = change_of(work, name, event)
         state = change.state
@@ -82,15 +82,15 @@ def rename(work: WorkingSet, event: int, action: RenameTable) -> None:
         if not state.loads.may_include(event):
             state.describe(action.table)
         state.pending = []
-        forget(work, name, event, Cold.RENAMED)
+        forget(work, name, event, WriteIdsCold.RENAMED)
         change.doubt(Doubt.RENAMED)
 
 
 def drop(work: WorkingSet, event: int, action: DropTable) -> None:
-    drop_table(work, event, action.table, Cold.DROPPED)
+    drop_table(work, event, action.table, WriteIdsCold.DROPPED)
 
 
-def drop_table(work: WorkingSet, event: int, name: TableName, reason: Cold) -> None:
+def drop_table(work: WorkingSet, event: int, name: TableName, reason: WriteIdsCold) -> None:
     """Deletes everything of this name up to the event; what a load read later stays."""
     if work.table(name) is None:
         return

@@ -3,7 +3,7 @@
 import msgspec
 
 from hive.names import TableName
-from hive.write_ids.pages import Cold, Ended, Loaded
+from hive.write_ids.pages import Ended, Loaded, WriteIdsCold
 from processors.fold.table_change import TableChange, change_of
 from processors.fold.working_set import WorkingSet
 from state import entries, keys, kv
@@ -95,7 +95,7 @@ def signal_ids(work: WorkingSet, table: TableName, event: int) -> None:
         work.signal(Scope(ScopeKind.WRITE_IDS, table), event)
 
 
-def forget(work: WorkingSet, table: TableName, event: int, reason: Cold) -> None:
+def forget(work: WorkingSet, table: TableName, event: int, reason: WriteIdsCold) -> None:
     """Makes a table's write ids unknown from this event on."""
     work.write_ids(table).forget(event, reason)
 

@@ -3,7 +3,7 @@
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from hive.write_ids.pages import Cold, Ended, Loaded
+from hive.write_ids.pages import Ended, Loaded, WriteIdsCold
 from hive.write_ids.snapshot import TxnRow, TxnState, WriteIdRow, loaded_write_ids, open_txns
 from hive.write_ids.tracker import WriteIdTracker
 
@@ -148,6 +148,6 @@ def fold(ids: WriteIdTracker, event: Event) -> None:
         case "abort":
             ids.abort(event.id, event.txn)
         case "drop":
-            ids.forget(event.id, Cold.DROPPED)
+            ids.forget(event.id, WriteIdsCold.DROPPED)
         case "write":
             ids.see(event.id, event.txn)

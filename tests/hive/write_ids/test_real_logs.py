@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hive.write_ids.lists import WriteIdList
-from hive.write_ids.pages import Cold
+from hive.write_ids.pages import WriteIdsCold
 from hive.write_ids.relations import equal
 from hive.write_ids.text import parse_write_id_list
 from hive.write_ids.tracker import WriteIdTracker
@@ -55,14 +55,14 @@ class Tables(defaultdict[str, MemoryPages]):
                 for _, ids in self.of():
                     ids.abort(event, body["txnid"])
             case "DROP_TABLE":
-                WriteIdTracker(self[name]).forget(event, Cold.DROPPED)
+                WriteIdTracker(self[name]).forget(event, WriteIdsCold.DROPPED)
             case "DROP_DATABASE":
                 for _, ids in self.of(row["DB_NAME"]):
-                    ids.forget(event, Cold.DROPPED)
+                    ids.forget(event, WriteIdsCold.DROPPED)
             case "ALTER_TABLE":
                 for table in {name, f"{body['db']}.{body['table']}"}:
                     if table != name or body["table"] != row["TBL_NAME"]:
-                        WriteIdTracker(self[table]).forget(event, Cold.RENAMED)
+                        WriteIdTracker(self[table]).forget(event, WriteIdsCold.RENAMED)
                 self.see(event, name, body)
             case _:
                 self.see(event, name, body)
@@ -97,5 +97,5 @@ def test_the_end_of_a_real_log(log: str, table_count: int, names_ids: bool) -> N
         outcome(WriteIdView(tables[table]), parse_write_id_list(text))
         for table, text in state["valid_write_ids"].items()
     ]
-    assert set(answers) <= {"equal", Cold.RENAMED, Cold.UNKNOWN}
+    assert set(answers) <= {"equal", WriteIdsCold.RENAMED, WriteIdsCold.UNKNOWN}
     assert answers.count("equal") == table_count

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from hive.write_ids import tracker
 from hive.write_ids.lists import write_id_list
-from hive.write_ids.pages import Cold, Ended, Loaded
+from hive.write_ids.pages import Ended, Loaded, WriteIdsCold
 from hive.write_ids.snapshot import TxnState
 from hive.write_ids.tracker import WriteIdTracker
 from hive.write_ids.view import WriteIdView
@@ -128,10 +128,10 @@ def loaded_list(
 
 def test_nothing_is_known_before_a_load_or_a_first_id() -> None:
     ids = WriteIdTracker(MemoryPages())
-    assert ids.cold is Cold.UNKNOWN
+    assert ids.cold is WriteIdsCold.UNKNOWN
     assert ids.snapshot() is None
     ids.alloc(3, [(7, 4)])
-    assert ids.cold is Cold.UNKNOWN
+    assert ids.cold is WriteIdsCold.UNKNOWN
     ids.alloc(5, [(8, 1), (9, 2)])
     assert ids.cold is None
     assert ids.snapshot("d.t") == write_id_list(2, [1, 2], table="d.t")
@@ -152,7 +152,7 @@ def test_open_ids_are_committed_or_aborted() -> None:
 def test_ids_that_do_not_follow_the_last_ones_are_a_doubt(first: int) -> None:
     ids = loaded_list()
     ids.alloc(11, [(200, first)])
-    assert ids.cold is Cold.ALLOC_GAP
+    assert ids.cold is WriteIdsCold.ALLOC_GAP
     assert ids.cold_since == 11
 
 
@@ -175,7 +175,7 @@ def test_the_first_id_again_for_its_own_transaction_is_a_doubt_once_others_follo
     assert ids.snapshot() == write_id_list(1, [1])
     ids.alloc(12, [(102, 2)])
     ids.alloc(13, [(101, 1)])
-    assert ids.cold is Cold.ALLOC_AGAIN
+    assert ids.cold is WriteIdsCold.ALLOC_AGAIN
 
 
 def test_a_new_id_replaces_the_one_that_the_transaction_had() -> None:
@@ -189,7 +189,7 @@ def test_a_new_id_replaces_the_one_that_the_transaction_had() -> None:
 def test_a_commit_that_does_not_name_our_id_is_a_doubt() -> None:
     ids = loaded_list(opened=((101, 5),))
     ids.commit(11, 101, frozenset({4}))
-    assert ids.cold is Cold.COMMIT_WITHOUT_ID
+    assert ids.cold is WriteIdsCold.COMMIT_WITHOUT_ID
 
 
 def test_a_commit_that_names_nothing_at_all_is_taken_at_its_word() -> None:
@@ -203,14 +203,14 @@ def test_an_id_that_was_never_allocated_is_a_doubt() -> None:
     ids.see(11, 5)
     assert ids.cold is None
     ids.see(12, 6)
-    assert ids.cold is Cold.ID_ABOVE_HWM
+    assert ids.cold is WriteIdsCold.ID_ABOVE_HWM
 
 
 def test_a_drop_ends_all_knowledge_and_a_later_one_asks_for_a_later_load() -> None:
     ids = loaded_list()
-    ids.forget(11, Cold.DROPPED)
-    ids.forget(15, Cold.RENAMED)
-    assert (ids.cold, ids.cold_since, ids.hwm) == (Cold.RENAMED, 15, 0)
+    ids.forget(11, WriteIdsCold.DROPPED)
+    ids.forget(15, WriteIdsCold.RENAMED)
+    assert (ids.cold, ids.cold_since, ids.hwm) == (WriteIdsCold.RENAMED, 15, 0)
 
 
 def test_a_transaction_that_vanished_is_a_doubt() -> None:
@@ -220,7 +220,7 @@ def test_a_transaction_that_vanished_is_a_doubt() -> None:
     ids.expect_open(12, {101, 102, 103})
     assert ids.cold is None
     ids.expect_open(11, {102})
-    assert ids.cold is Cold.HIDDEN_ABORT
+    assert ids.cold is WriteIdsCold.HIDDEN_ABORT
     assert (ids.cold_since, ids.position) == (12, 12)
 
 
@@ -249,7 +249,7 @@ def test_a_load_ahead_of_the_events_swallows_them() -> None:
     ids.begin_load(10)
     assert ids.merge(Loaded(20, 20, 9, ((101, 9),)), nobody)
     ids.alloc(15, [(90, 8)])
-    ids.forget(16, Cold.DROPPED)
+    ids.forget(16, WriteIdsCold.DROPPED)
     ids.see(17, 99)
     ids.commit(18, 101, None)
     assert ids.snapshot() == write_id_list(9, [9])
@@ -268,18 +268,18 @@ def test_a_load_keeps_what_happened_after_it() -> None:
 def test_a_drop_that_overtook_a_load_ends_what_the_load_brought() -> None:
     ids = loaded_list()
     ids.begin_load(10)
-    ids.forget(12, Cold.DROPPED)
+    ids.forget(12, WriteIdsCold.DROPPED)
     assert ids.merge(Loaded(11, 11, 5), nobody)
-    assert (ids.cold, ids.cold_since) == (Cold.DROPPED, 12)
+    assert (ids.cold, ids.cold_since) == (WriteIdsCold.DROPPED, 12)
 
 
 def test_an_event_may_carry_an_id_and_end_the_list() -> None:
     ids = loaded_list(9)
     ids.begin_load(10)
     ids.see(11, 8)
-    ids.forget(11, Cold.RENAMED)
+    ids.forget(11, WriteIdsCold.RENAMED)
     assert ids.merge(Loaded(10, 10, 9), nobody)
-    assert ids.cold is Cold.RENAMED
+    assert ids.cold is WriteIdsCold.RENAMED
 
 
 def test_of_the_ids_that_one_event_carries_the_greatest_counts() -> None:
@@ -288,7 +288,7 @@ def test_of_the_ids_that_one_event_carries_the_greatest_counts() -> None:
     ids.see(11, 8)
     ids.see(11, 6)
     assert ids.merge(Loaded(10, 10, 7), nobody)
-    assert ids.cold is Cold.ID_ABOVE_HWM
+    assert ids.cold is WriteIdsCold.ID_ABOVE_HWM
 
 
 def test_a_load_that_is_older_than_the_one_before_it_brings_nothing() -> None:
@@ -324,7 +324,7 @@ def test_what_was_known_leaves_no_trace_in_a_cold_list() -> None:
         ids = WriteIdTracker(pages)
         ids.begin_load(10)
         assert ids.merge(load, nobody)
-        ids.forget(31, Cold.DROPPED)
+        ids.forget(31, WriteIdsCold.DROPPED)
         traces.append(pages.pages)
     assert traces[0] == traces[1]
 
@@ -347,7 +347,7 @@ def test_a_load_between_two_events_may_know_what_they_allocate() -> None:
     ids.abort(16, 102)
     assert ids.snapshot() == write_id_list(8, [6, 8], [7])
     ids.alloc(21, [(104, 7)])
-    assert ids.cold is Cold.ALLOC_GAP
+    assert ids.cold is WriteIdsCold.ALLOC_GAP
 
 
 def test_a_load_between_two_events_may_know_the_id_that_replaces_theirs() -> None:
@@ -360,7 +360,7 @@ def test_a_load_between_two_events_may_know_the_id_that_replaces_theirs() -> Non
 def test_a_load_between_two_events_may_not_know_an_id_by_another_transaction() -> None:
     ids = torn(7, ((101, 7),), ())
     ids.alloc(11, [(102, 7)])
-    assert ids.cold is Cold.ALLOC_GAP
+    assert ids.cold is WriteIdsCold.ALLOC_GAP
 
 
 def test_ids_that_began_anew_during_a_load_are_known_from_events_alone() -> None:
@@ -371,7 +371,7 @@ def test_ids_that_began_anew_during_a_load_are_known_from_events_alone() -> None
     ids.alloc(12, [(102, 2)])
     ids.commit(13, 102, None)
     ids.alloc(14, [(103, 2)])
-    assert ids.cold is Cold.ALLOC_GAP
+    assert ids.cold is WriteIdsCold.ALLOC_GAP
 
 
 def test_a_load_that_too_much_overtook_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -397,7 +397,7 @@ def test_too_many_open_ids_are_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not ids.merge(Loaded(1, 1, 9, tuple((txn, txn) for txn in range(1, 5))), nobody)
     assert ids.merge(Loaded(1, 1, 3, tuple((txn, txn) for txn in range(1, 4))), nobody)
     ids.alloc(2, [(4, 4)])
-    assert ids.cold is Cold.TOO_MANY_OPEN
+    assert ids.cold is WriteIdsCold.TOO_MANY_OPEN
 
 
 @given(st.permutations(range(1, 9)), st.integers(0, 8))

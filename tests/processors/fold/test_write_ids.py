@@ -6,7 +6,7 @@ import pytest
 from hive.names import table_name
 from hive.write_ids import tracker
 from hive.write_ids.lists import write_id_list
-from hive.write_ids.pages import Cold
+from hive.write_ids.pages import WriteIdsCold
 from processors.fold import write_ids
 from state import keys, kv
 from state.records import (
@@ -70,7 +70,7 @@ def test_a_write_stays_pending_where_ids_turn_out_unknown_at_the_end_of_a_load()
     )
     ended = LoadRows(0, "table", SCOPE, 10, 0, rows), LoadEnd(0, "table", SCOPE, 10, 10, 1)
     assert shard.fold(*ended) == [IDS]
-    assert reader(shard).write_ids(TABLE).cold is Cold.ALLOC_GAP
+    assert reader(shard).write_ids(TABLE).cold is WriteIdsCold.ALLOC_GAP
     both_open = WriteIdsImage(7, ((105, 5), (106, 7)), ())
     shard.fold(*whole(IDS, 12, write_ids=(both_open,)))
     assert is_pending(shard)
@@ -204,7 +204,7 @@ def test_an_id_that_came_during_a_load_and_whose_end_was_not_kept_is_compared(
     shard.fold(*ended(OF_IDS, 1, WriteIdsImage(0, (), ())))
     assert reader(shard).write_ids(TABLE).snapshot() == write_id_list(1, [1])
     assert shard.fold(OpenTransactions(0, 3, ())) == [IDS]
-    assert reader(shard).write_ids(TABLE).cold is Cold.HIDDEN_ABORT
+    assert reader(shard).write_ids(TABLE).cold is WriteIdsCold.HIDDEN_ABORT
 
 
 def test_writes_that_have_ended_are_forgotten_at_times() -> None:
