@@ -11,9 +11,9 @@ from hive.listener import AFTERWARDS, LISTENER, TRANSACTIONAL
 from metatide.certificates import trusted
 from metatide.config import Config
 from metatide.config.upstream import Upstream
-from query_api.thrift.metastore.facts import TIMEOUT_S, ask_for_setting
 from query_api.thrift.metastore.login.jwt_file import JwtFile
 from query_api.thrift.metastore.login.password import PasswordLogin
+from query_api.thrift.metastore.settings import TIMEOUT_S, fetch_setting
 from query_api.thrift.metastore.upstream import Login, Upstreams, UpstreamSettings
 from state.topic.kerberos import lacks_gssapi
 
@@ -50,7 +50,7 @@ def read_setting(settings: UpstreamSettings, name: str) -> str:
         link = await Upstreams(settings).open()
         try:
             async with asyncio.timeout(TIMEOUT_S):
-                return await ask_for_setting(link, name)
+                return await fetch_setting(link, name)
         except TimeoutError:
             raise MachineError(f"the metastore doesn't tell {name} in time") from None
         finally:

@@ -160,7 +160,7 @@ def _id_of(event: event_types.TableEvent) -> int:
         case event_types.DropTable():
             return event.id
         case event_types.PartitionEvent():
-            return 0 if event.facts is None else event.facts.id
+            return 0 if event.table_before is None else event.table_before.id
         case event_types.UpdateTableStatistics():
             return 0 if event.image is None else event.image.id
     return 0

@@ -171,7 +171,7 @@ def _update_partition_statistics(
             event.values,
             columns,
             event.parameters,
-            None if event.facts is None else event.facts.transactional,
+            None if event.table_before is None else event.table_before.transactional,
         ),
     )
 

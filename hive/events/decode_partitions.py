@@ -14,7 +14,7 @@ from hive.events.event_types import (
     Insert,
     PartitionImage,
     Reload,
-    TableFacts,
+    TableBefore,
     UpdatePartitionStatistics,
 )
 from hive.events.parsed_objects import load_partition
@@ -36,7 +36,7 @@ def add_partitions(
     return AddPartitions(
         **common,
         table=named(row, message.db, message.table),
-        facts=objects.table_facts(message.table_obj_json),
+        table_before=objects.table_before(message.table_obj_json),
         partitions=tuple(map(_added, message.partition_list_json)),
     )
 
@@ -53,16 +53,16 @@ def _write_id(value: stored_objects.Value) -> int:
 def alter_partitions(
     row: NotificationRow, message: m.AlterPartitionsMessage, common: Common
 ) -> AlterPartitions:
-    facts = objects.table_facts(message.table_obj_json)
+    table_before = objects.table_before(message.table_obj_json)
     truncate = message.is_truncate_op == "true"
     write_id = stored_objects.given_write_id(message.write_id)
-    transactional = facts is not None and facts.transactional
+    transactional = table_before is not None and table_before.transactional
     tells_ids = not truncate or transactional or write_id <= 0
     partitions = tuple(_altered(text, tells_ids) for text in message.partition_list_json)
     return AlterPartitions(
         **common,
         table=named(row, message.db, message.table),
-        facts=facts,
+        table_before=table_before,
         partitions=partitions,
         known=not any("" in partition.values for partition in partitions),
         write_id=write_id,
@@ -82,8 +82,8 @@ def alter_partition(
 ) -> AlterPartition:
     before = load_partition(message.partition_obj_before_json)
     after = load_partition(message.partition_obj_after_json)
-    facts = objects.table_facts(message.table_obj_json)
-    transactional = facts is not None and facts.transactional
+    table_before = objects.table_before(message.table_obj_json)
+    transactional = table_before is not None and table_before.transactional
     image = stored_objects.altered_partition(before, after, transactional=transactional)
     old_id, new_id = map(stored_objects.partition_write_id, (before, after))
     write_id = stored_objects.given_write_id(message.write_id, new_id)
@@ -94,7 +94,7 @@ def alter_partition(
     return AlterPartition(
         **common,
         table=named(row, message.db, message.table),
-        facts=facts,
+        table_before=table_before,
         before=values_of(before),
         before_data=partition_data(before),
         known=is_known,
@@ -108,20 +108,20 @@ def alter_partition(
 def drop_partitions(
     row: NotificationRow, message: m.DropPartitionMessage, common: Common
 ) -> DropPartitions:
-    facts = objects.table_facts(message.table_obj_json)
+    table_before = objects.table_before(message.table_obj_json)
     return DropPartitions(
         **common,
         table=named(row, message.db, message.table),
-        facts=facts,
-        values=tuple(_ordered(facts, values) for values in message.partitions),
+        table_before=table_before,
+        values=tuple(_ordered(table_before, values) for values in message.partitions),
     )
 
 
-def _ordered(facts: TableFacts | None, values: dict[str, str | None]) -> tuple[str, ...]:
+def _ordered(table_before: TableBefore | None, values: dict[str, str | None]) -> tuple[str, ...]:
     """The values in the order of the partition columns; in the map's order if these are unknown."""
     folded = {key.lower(): value or DEFAULT_PARTITION for key, value in values.items()}
-    if facts is not None and set(facts.partition_keys) == folded.keys():
-        return tuple(folded[key] for key in facts.partition_keys)
+    if table_before is not None and set(table_before.partition_keys) == folded.keys():
+        return tuple(folded[key] for key in table_before.partition_keys)
     return tuple(folded.values())
 
 
@@ -130,7 +130,7 @@ def insert(row: NotificationRow, message: m.InsertMessage, common: Common) -> In
     return Insert(
         **common,
         table=named(row, message.db, message.table),
-        facts=objects.table_facts(message.table_obj_json),
+        table_before=objects.table_before(message.table_obj_json),
         values=None if text is None else values_of(loads(text)),
         replace=message.replace == "true",
     )
@@ -143,7 +143,7 @@ def reload(row: NotificationRow, message: m.ReloadMessage, common: Common) -> Re
     return Reload(
         **common,
         table=named(row, message.db, message.table),
-        facts=objects.table_facts(message.table_obj_json),
+        table_before=objects.table_before(message.table_obj_json),
         values=tuple(values_of(loads(text)) for text in texts),
         refresh=message.refresh_event == "true",
     )
@@ -157,7 +157,7 @@ def update_statistics(
     return UpdatePartitionStatistics(
         **common,
         table=named(row),
-        facts=objects.table_facts(message.table_obj_json),
+        table_before=objects.table_before(message.table_obj_json),
         values=tuple(message.part_vals),
         engine=engine,
         last_analyzed=last_analyzed,

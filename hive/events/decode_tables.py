@@ -85,12 +85,12 @@ def create_table(
 
 
 def drop_table(row: NotificationRow, message: m.DropTableMessage, common: Common) -> DropTable:
-    facts = objects.table_facts(message.table_obj_json)
+    table_before = objects.table_before(message.table_obj_json)
     return DropTable(
         **common,
         table=named(row, message.db, message.table),
-        id=facts.id if facts else 0,
-        transactional=facts is not None and facts.transactional,
+        id=table_before.id if table_before else 0,
+        transactional=table_before is not None and table_before.transactional,
     )
 
 

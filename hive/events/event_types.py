@@ -50,7 +50,7 @@ class PartitionImage(msgspec.Struct, frozen=True):
     """The encoded list of columns, to compare it with another."""
 
 
-class TableFacts(msgspec.Struct, frozen=True):
+class TableBefore(msgspec.Struct, frozen=True):
     """The table of an event about partitions, as it was read before the event."""
 
     id: int
@@ -109,7 +109,7 @@ class AlterTable(TableEvent, frozen=True, tag=True, kw_only=True):
 class PartitionEvent(TableEvent, frozen=True, tag=True, kw_only=True):
     """The base of events about partitions of one table."""
 
-    facts: TableFacts | None
+    table_before: TableBefore | None
 
 
 class AddPartitions(PartitionEvent, frozen=True, tag=True, kw_only=True):

@@ -6,7 +6,7 @@ from typing import Any
 
 from hive.events import stored_objects
 from hive.events.column_figures import column_image
-from hive.events.event_types import ColumnImage, ListedFields, TableFacts, TableImage
+from hive.events.event_types import ColumnImage, ListedFields, TableBefore, TableImage
 from hive.names import TableName, table_name
 from hive.thrift.canonical import USER, is_transactional, shown_type
 from hive.thrift.structs import TABLE
@@ -55,20 +55,20 @@ def _type(table: dict[str, Any]) -> str:
     return "" if type_ is None else shown_type(type_, stored_objects.parameters(table))
 
 
-def table_facts(text: str | None) -> TableFacts | None:
+def table_before(text: str | None) -> TableBefore | None:
     """The table in an event about partitions, cached by its text, which most events repeat."""
     if text is None:
         return None
-    return _facts(text) if len(text) > _CACHED_TEXT_MAX else _remembered_facts(text)
+    return _table_before(text) if len(text) > _CACHED_TEXT_MAX else _remembered_table_before(text)
 
 
-def _facts(text: str) -> TableFacts:
+def _table_before(text: str) -> TableBefore:
     value = loads(text)
     keys = tuple(name for name, _, _ in stored_objects.partition_keys(value))
-    return TableFacts(_id(value), is_transactional(stored_objects.parameters(value)), keys)
+    return TableBefore(_id(value), is_transactional(stored_objects.parameters(value)), keys)
 
 
-_remembered_facts = lru_cache(maxsize=512)(_facts)
+_remembered_table_before = lru_cache(maxsize=512)(_table_before)
 
 
 def _id(table: dict[str, Any]) -> int:

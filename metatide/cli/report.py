@@ -35,7 +35,7 @@ def command(effective: Effective, out: Path, parquet: str | None) -> None:
     """
     # Spark takes half a second to import, which only this command needs.
     from metatide.spark.session import session
-    from processors.spark.history_rows import facts
+    from processors.spark.history_rows import history_rows
     from processors.spark.report import ask
 
     config = effective.config
@@ -44,7 +44,7 @@ def command(effective: Effective, out: Path, parquet: str | None) -> None:
     make_folder(out)
     with session(config, f"report on {topic.name}", reads_kafka=True) as spark:
         spark.sparkContext.setJobDescription(f"Metatide: the history of {topic.name}")
-        loaded = facts(spark, topic, bounds, config.state.memory_bytes)
+        loaded = history_rows(spark, topic, bounds, config.state.memory_bytes)
         answers = ask(spark, loaded, parquet or f"file://{out.absolute()}")
     path = out / "report.html"
     path.write_text(page(topic.name, time.time(), answers), encoding="utf-8")

@@ -27,8 +27,8 @@ from query_api.database import Primary
 from query_api.http import Settings
 from query_api.http.forward import Forwarder
 from query_api.thrift.java.expressions import Expressions, JavaSettings
-from query_api.thrift.metastore.facts import MetastoreFacts, ask_for_facts
 from query_api.thrift.metastore.link import host_port
+from query_api.thrift.metastore.settings import MetastoreSettings, fetch_settings
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.methods.left_reads import LeftReads
@@ -95,7 +95,7 @@ class WorkerThriftServer:
         if self._http_port_wanted is not None:
             http_port = await self.server.start_http(self._host, self._http_port_wanted)
             log.info("listening for Thrift over HTTP", address=joined(self._host, http_port))
-        self._tasks = [asyncio.create_task(self._ask_the_others())]
+        self._tasks = [asyncio.create_task(self._poll_silent_metastores())]
         if not await self._has_collation():
             self._tasks.append(asyncio.create_task(self._find_collation()))
 
@@ -109,7 +109,7 @@ class WorkerThriftServer:
         if self._expressions is not None:
             await self._expressions.close()
 
-    async def _ask_the_others(self) -> None:
+    async def _poll_silent_metastores(self) -> None:
         """Asks the metastores until each has answered, because they may start later."""
         while self._silent_metastores:
             await asyncio.sleep(ASK_AGAIN_S)
@@ -121,43 +121,43 @@ class WorkerThriftServer:
         """
         silent = self._silent_metastores
         answers = await asyncio.gather(
-            *(ask_for_facts(self._upstream, address) for address in silent)
+            *(fetch_settings(self._upstream, address) for address in silent)
         )
         self._silent_metastores = []
-        for address, facts in zip(silent, answers, strict=True):
-            if facts is None:
+        for address, settings in zip(silent, answers, strict=True):
+            if settings is None:
                 self._silent_metastores.append(address)
             else:
-                self._heed(facts, host_port(address))
+                self._apply_settings(settings, host_port(address))
 
-    def _heed(self, facts: MetastoreFacts, metastore: str) -> None:
-        self._heed_catalog(facts, metastore)
-        self._heed_settings(facts, metastore)
-        if facts.warehouse and not self._methods.warehouse:
-            self._methods.set_warehouse(facts.warehouse)
-        if facts.open_txn_timeout_ms is not None:
-            self._methods.set_open_txn_timeout(facts.open_txn_timeout_ms)
-            self._primary.fallback.set_open_txn_timeout(facts.open_txn_timeout_ms)
+    def _apply_settings(self, settings: MetastoreSettings, metastore: str) -> None:
+        self._check_catalog(settings, metastore)
+        self._apply_limits(settings, metastore)
+        if settings.warehouse and not self._methods.warehouse:
+            self._methods.set_warehouse(settings.warehouse)
+        if settings.open_txn_timeout_ms is not None:
+            self._methods.set_open_txn_timeout(settings.open_txn_timeout_ms)
+            self._primary.fallback.set_open_txn_timeout(settings.open_txn_timeout_ms)
 
-    def _heed_catalog(self, facts: MetastoreFacts, metastore: str) -> None:
-        if facts.default_catalog == default_catalog():
+    def _check_catalog(self, settings: MetastoreSettings, metastore: str) -> None:
+        if settings.default_catalog == default_catalog():
             return
         self._leave(self._methods.leave_all)
         log.error(
             "a metastore has another default catalog than database.default_catalog says: "
             "the metastores answer all calls",
             metastore=metastore,
-            its=facts.default_catalog,
+            its=settings.default_catalog,
             ours=default_catalog(),
         )
 
-    def _heed_settings(self, facts: MetastoreFacts, metastore: str) -> None:
+    def _apply_limits(self, settings: MetastoreSettings, metastore: str) -> None:
         left = LeftReads(
-            limits=not facts.orders_by_name,
-            filters=not facts.reads_in_sql or facts.default_partition != DEFAULT_PARTITION,
-            partitions=not facts.reads_in_sql,
-            aggregates=not facts.reads_in_sql or not facts.merges_by_range,
-            of_transactional=not facts.has_txn_statistics,
+            limits=not settings.orders_by_name,
+            filters=not settings.reads_in_sql or settings.default_partition != DEFAULT_PARTITION,
+            partitions=not settings.reads_in_sql,
+            aggregates=not settings.reads_in_sql or not settings.merges_by_range,
+            of_transactional=not settings.has_txn_statistics,
         )
         if not any(left):
             return

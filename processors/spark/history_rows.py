@@ -42,7 +42,7 @@ SCHEMA: Final = (
 )
 
 
-class Fact(NamedTuple):
+class HistoryRow(NamedTuple):
     """A row of `SCHEMA`. `kind` is event, txn or cold."""
 
     kind: str
@@ -60,7 +60,7 @@ class Fact(NamedTuple):
     bytes: int = 0
 
 
-def facts(
+def history_rows(
     session: SparkSession, topic: Topic, bounds: dict[int, Bounds], memory_bytes: int
 ) -> DataFrame:
     """The rows of the whole topic, from its first offset to its present end."""
@@ -84,7 +84,7 @@ def facts(
     return session.createDataFrame(rows, SCHEMA, verifySchema=False)
 
 
-def _tell(topic: Topic, memory_bytes: int, rows: Iterable[Any]) -> Iterator[Fact]:
+def _tell(topic: Topic, memory_bytes: int, rows: Iterable[Any]) -> Iterator[HistoryRow]:
     records = iter(rows)
     first = next(records, None)
     if first is None:
@@ -121,15 +121,17 @@ def _read(row: Any) -> AnyRecord | None:
         return None
 
 
-def _events(row: Any, record: AnyRecord) -> Iterator[Fact]:
+def _events(row: Any, record: AnyRecord) -> Iterator[HistoryRow]:
     if not isinstance(record, Change):
         return
     size = len(row.value)
     headers = dict(row.headers or ())
     type_ = bytes(headers.get("event") or b"").decode()
-    fact = Fact("event", row.partition, record.epoch, record.upto, type_, begin_ms=row.ms)
+    event_row = HistoryRow(
+        "event", row.partition, record.epoch, record.upto, type_, begin_ms=row.ms
+    )
     for action in record.actions:
-        named = fact._replace(type=type_ or type(action).__name__, bytes=size)
+        named = event_row._replace(type=type_ or type(action).__name__, bytes=size)
         size = 0
         match action:
             case AllocateWriteIds(txns=txns):
@@ -170,7 +172,7 @@ class Coldness:
             case ResetTable(table=table) | Reread(table=table):
                 self._touched.add(table)
 
-    def look(self, now_ms: int) -> Iterator[Fact]:
+    def look(self, now_ms: int) -> Iterator[HistoryRow]:
         """The cold times that have ended by now."""
         reader = ShardReader(self._store.snapshot())
         if reader.head.floor != self._floor:
@@ -184,15 +186,15 @@ class Coldness:
             before = self._since.get(name)
             if before is not None and before[0] != why:
                 del self._since[name]
-                yield self._fact(name, *before, now_ms)
+                yield self._cold_time(name, *before, now_ms)
             if why is not None and name not in self._since:
                 self._since[name] = why, now_ms
         self._touched.clear()
 
-    def end(self, now_ms: int) -> Iterator[Fact]:
+    def end(self, now_ms: int) -> Iterator[HistoryRow]:
         """The cold times that haven't ended."""
         for name, before in self._since.items():
-            yield self._fact(name, *before, now_ms)
+            yield self._cold_time(name, *before, now_ms)
 
     def _why(self, reader: ShardReader, name: TableName) -> str | None:
         state = reader.state(name) if name.table else None
@@ -200,9 +202,9 @@ class Coldness:
             return None
         return state.why_cold(reader.head.applied, reader.head.floor)
 
-    def _fact(self, name: TableName, why: str, begin_ms: int, end_ms: int) -> Fact:
+    def _cold_time(self, name: TableName, why: str, begin_ms: int, end_ms: int) -> HistoryRow:
         position = self._store.position
-        return Fact(
+        return HistoryRow(
             *("cold", self._store.identity.shard, position.epoch, position.applied, ""),
             *(name.catalog, name.db, name.table, begin_ms, end_ms),
             reason=why,

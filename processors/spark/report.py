@@ -78,9 +78,9 @@ class ReportResult(NamedTuple):
     rows: list[tuple[Any, ...]]
 
 
-def ask(session: SparkSession, facts: DataFrame, parquet: str) -> list[ReportResult]:
+def ask(session: SparkSession, history: DataFrame, parquet: str) -> list[ReportResult]:
     """Writes the views as Parquet below a URL and queries those: the topic is read once."""
-    facts.write.mode("overwrite").parquet(f"{parquet}/facts")
+    history.write.mode("overwrite").parquet(f"{parquet}/facts")
     session.read.parquet(f"{parquet}/facts").createOrReplaceTempView("facts")
     for name, statement in _VIEWS.items():
         session.sql(statement).write.mode("overwrite").parquet(f"{parquet}/{name}")

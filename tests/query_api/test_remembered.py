@@ -10,7 +10,7 @@ from query_api.http import encode as as_json
 from query_api.reads import partitions
 from query_api.remembered import LARGE_BYTES_MAX, SMALL_BYTES_MAX, Large, remembered
 from query_api.resolver import silent_changes
-from query_api.thrift.methods import table_facts
+from query_api.thrift.methods import table_traits
 
 SIZES = (1, SMALL_BYTES_MAX, SMALL_BYTES_MAX + 1, 100_000)
 
@@ -75,7 +75,7 @@ def test_what_two_look_at_at_a_time_counts_once() -> None:
         partitions._about,
         silent_changes.table_is_silent,
         silent_changes.is_replicated,
-        table_facts.facts,
+        table_traits.table_traits,
     ],
 )
 def test_wide_tables_do_not_fill_the_memory(function: object) -> None:

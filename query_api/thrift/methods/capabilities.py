@@ -22,7 +22,7 @@ from hive.thrift.binary import extended
 from hive.thrift.splice import without_buckets
 from hive.thrift.structs import TABLE
 from query_api.thrift.call import RelayReason
-from query_api.thrift.methods.table_facts import TableFacts
+from query_api.thrift.methods.table_traits import TableTraits
 
 _ALL = "MANAGERAWMETADATA"
 _UNMODIFIED = "ACCEPTS_UNMODIFIED_METADATA"
@@ -65,32 +65,34 @@ class _View(NamedTuple):
     hides_buckets: bool = False
 
 
-def table_for(capabilities: Sequence[str], table: bytes, facts: TableFacts) -> bytes | RelayReason:
+def table_for(
+    capabilities: Sequence[str], table: bytes, traits: TableTraits
+) -> bytes | RelayReason:
     """The table as a client sees it. Empty `capabilities` mean that the client stated none."""
-    if not capabilities or _ALL in capabilities or not facts.in_default_catalog:
+    if not capabilities or _ALL in capabilities or not traits.in_default_catalog:
         return table
-    if facts.asks_for is not None or not KNOWN.issuperset(capabilities):
+    if traits.asks_for is not None or not KNOWN.issuperset(capabilities):
         return RelayReason.CAPABILITIES
-    return _with_view(frozenset(capabilities), table, facts)
+    return _with_view(frozenset(capabilities), table, traits)
 
 
-def partitions_lack_buckets(capabilities: Sequence[str], facts: TableFacts) -> bool | RelayReason:
+def partitions_lack_buckets(capabilities: Sequence[str], traits: TableTraits) -> bool | RelayReason:
     """Whether the partitions of a table appear to a client without buckets."""
-    if not capabilities or _ALL in capabilities or not facts.in_default_catalog:
+    if not capabilities or _ALL in capabilities or not traits.in_default_catalog:
         return False
-    if facts.asks_for is not None or not KNOWN.issuperset(capabilities):
+    if traits.asks_for is not None or not KNOWN.issuperset(capabilities):
         return RelayReason.CAPABILITIES
     if {"MANAGE_RAW_METADATA", "HIVEBUCKET2", _UNMODIFIED}.intersection(capabilities):
         return False
-    plain = facts.type == "MANAGED_TABLE" and facts.transactional_text in ("", "false")
-    return plain or facts.type == "EXTERNAL_TABLE"
+    plain = traits.type == "MANAGED_TABLE" and traits.transactional_text in ("", "false")
+    return plain or traits.type == "EXTERNAL_TABLE"
 
 
 @lru_cache(maxsize=1024)
 def _with_view(
-    capabilities: frozenset[str], table: bytes, facts: TableFacts
+    capabilities: frozenset[str], table: bytes, traits: TableTraits
 ) -> bytes | RelayReason:
-    view = _view(capabilities, facts)
+    view = _view(capabilities, traits)
     if isinstance(view, RelayReason):
         return view
     if view.hides_buckets:
@@ -104,15 +106,15 @@ def _with_view(
     return extended(TABLE, table, **set_fields)
 
 
-def _view(capabilities: frozenset[str], facts: TableFacts) -> _View | RelayReason:
-    match facts.type:
+def _view(capabilities: frozenset[str], traits: TableTraits) -> _View | RelayReason:
+    match traits.type:
         case "EXTERNAL_TABLE":
-            return _bucketed(capabilities) if facts.buckets > 0 else _external(capabilities)
-        case "MANAGED_TABLE" if facts.transactional:
-            kind = "MANAGEDINSERT" if facts.insert_only else "FULLACID"
+            return _bucketed(capabilities) if traits.buckets > 0 else _external(capabilities)
+        case "MANAGED_TABLE" if traits.transactional:
+            kind = "MANAGEDINSERT" if traits.insert_only else "FULLACID"
             return _transactional(capabilities, kind)
         case "MANAGED_TABLE":
-            return _View(_READ_WRITE if facts.transactional_text in ("", "false") else None)
+            return _View(_READ_WRITE if traits.transactional_text in ("", "false") else None)
         case "VIRTUAL_VIEW":
             readers = ("HIVESQL", "CONNECTORREAD")
             can_read = bool(capabilities.intersection(readers))

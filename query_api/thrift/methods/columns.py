@@ -14,8 +14,8 @@ from query_api.thrift.methods.request import (
     of_request,
     refuse_unknown,
 )
-from query_api.thrift.methods.table_facts import columns, columns_and_keys, library
 from query_api.thrift.methods.table_method import TableAlone
+from query_api.thrift.methods.table_traits import columns, columns_and_keys, library
 
 _IN_THE_METASTORE: Final = frozenset(
     (

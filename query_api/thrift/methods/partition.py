@@ -18,8 +18,8 @@ from query_api.thrift.methods.request import (
     of_request,
     refuse_unknown,
 )
-from query_api.thrift.methods.table_facts import facts
 from query_api.thrift.methods.table_method import TableAlone, TableMethod
+from query_api.thrift.methods.table_traits import table_traits
 
 
 class GetPartition(TableMethod, frozen=True, kw_only=True):
@@ -37,10 +37,10 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
         return None if self.with_database else Group(TargetKind.PARTITION, self.table)
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
-        about = facts(table)
-        if len(self.values) != len(about.keys) or not self.values:
+        traits = table_traits(table)
+        if len(self.values) != len(traits.keys) or not self.values:
             return RelayReason.FORM
-        if self.with_privileges and about.has_partition_privileges:
+        if self.with_privileges and traits.has_partition_privileges:
             return RelayReason.FORM
         partition = objects.partition(self.table, self.values)
         if partition is None:
@@ -49,7 +49,7 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
             # The metastore looks the partition up by its name, and returns the values of the
             # request.
             return RelayReason.FORM
-        if about.full_acid:
+        if traits.full_acid:
             return acid_partition(partition)
         return RelayReason.FORM if lacks_serde_details(partition) else partition
 
@@ -65,7 +65,7 @@ class GetPartitionByName(TableAlone, frozen=True, kw_only=True):
         if self.name != stored_partition_name(self.name):
             return RelayReason.FORM
         items = dict(partition_items(self.name))
-        if not items or not items.keys() >= set(keys := facts(table).keys):
+        if not items or not items.keys() >= set(keys := table_traits(table).keys):
             return RelayReason.FORM
         values = tuple(items[key] for key in keys)
         return GetPartition(self.table, values=values, missing=_no_partition(values))

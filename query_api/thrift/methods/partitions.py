@@ -27,8 +27,8 @@ from query_api.thrift.methods.grouping import grouped
 from query_api.thrift.methods.outcome import Items, Outcome, structs, texts
 from query_api.thrift.methods.statistics import chosen, described
 from query_api.thrift.methods.statistics_compliance import columns_with_statistics
-from query_api.thrift.methods.table_facts import TableFacts, facts
 from query_api.thrift.methods.table_method import StatisticsOnRequest
+from query_api.thrift.methods.table_traits import TableTraits, table_traits
 
 _WHOLE_MAX: Final = 1000
 """Longer lists of partitions are streamed."""
@@ -80,26 +80,26 @@ class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
         return self.table if self.names is None else None
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
-        about = facts(table)
-        if self.with_privileges and about.has_partition_privileges:
+        traits = table_traits(table)
+        if self.with_privileges and traits.has_partition_privileges:
             return RelayReason.FORM
-        if self.by_values and not _tells_values(self.wanted.prefix, len(about.keys)):
+        if self.by_values and not _tells_values(self.wanted.prefix, len(traits.keys)):
             return RelayReason.FORM
-        if self.collation.on_mysql and _fails_on_mysql(self.wanted.filter, about.timestamp_keys):
+        if self.collation.on_mysql and _fails_on_mysql(self.wanted.filter, traits.timestamp_keys):
             return RelayReason.FORM
         try:
-            return self._chosen(table, about, objects)
+            return self._chosen(table, traits, objects)
         except UncertainOrderError:
             return RelayReason.COLLATION
 
-    def _chosen(self, table: bytes, about: TableFacts, objects: Objects) -> Outcome:
+    def _chosen(self, table: bytes, traits: TableTraits, objects: Objects) -> Outcome:
         wanted = self.wanted if self.names is None else Wanted(names=self.names)
         wanted = msgspec.structs.replace(wanted, collation=self.collation)
         if self.of_each is Of.NUMBER:
             return CountPartitions(self.table, wanted).answer(objects).to_bytes(4)
         if self.of_each is Of.NAMES:
             return texts(self._first(ListPartitionNames(self.table, wanted).answer(objects).items))
-        shown = self._shown(about, objects)
+        shown = self._shown(traits, objects)
         if isinstance(shown, RelayReason):
             return shown
         choice = dict(Choice(self.table, wanted).chosen(objects, table))
@@ -124,20 +124,22 @@ class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
             raise UncertainOrderError(f"{self.collation.name} decides the order of names")
         return chosen
 
-    def _shown(self, about: TableFacts, objects: Objects) -> Callable[[bytes], bytes] | RelayReason:
+    def _shown(
+        self, traits: TableTraits, objects: Objects
+    ) -> Callable[[bytes], bytes] | RelayReason:
         """A function that turns a stored partition into the one that the caller sees."""
-        hides_buckets = partitions_lack_buckets(self.capabilities, about)
+        hides_buckets = partitions_lack_buckets(self.capabilities, traits)
         if isinstance(hides_buckets, RelayReason):
             return hides_buckets
         changes: list[Callable[[bytes], bytes]] = []
-        if about.full_acid and (self.by_query or self.by_values):
+        if traits.full_acid and (self.by_query or self.by_values):
             changes.append(acid_partition)
         if hides_buckets:
             changes.append(partial(without_buckets, PARTITION))
         if self.without_columns:
             changes.append(without_columns)
         if self.engine is not None:
-            changes.append(partial(self._with_statistics, self.engine, about.keys, objects))
+            changes.append(partial(self._with_statistics, self.engine, traits.keys, objects))
         return _chain(changes)
 
     def _with_statistics(

@@ -38,8 +38,8 @@ from query_api.thrift.methods.request import (
     snapshot,
 )
 from query_api.thrift.methods.statistics_compliance import complies
-from query_api.thrift.methods.table_facts import facts
 from query_api.thrift.methods.table_method import TableMethod
+from query_api.thrift.methods.table_traits import table_traits
 
 _LENGTH: Final = Packing("!i").pack
 _MAP_OF_LISTS: Final = Packing("!bbi").pack
@@ -74,7 +74,7 @@ class TableStatistics(_Statistics, frozen=True, kw_only=True):
         return structs([without_sketches(column.data) for column in figures])
 
     def _complies(self, table: bytes) -> bool:
-        if self.snapshot is None or not facts(table).transactional:
+        if self.snapshot is None or not table_traits(table).transactional:
             return True
         view = TableView(table)
         return complies(decode(TABLE, table)["parameters"], view.write_id, self.snapshot)
@@ -100,7 +100,7 @@ class PartitionStatistics(_OfPartitions, frozen=True, kw_only=True):
     with_description: bool = False
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
-        of_partitions = self._by_partition(objects, facts(table).keys)
+        of_partitions = self._by_partition(objects, table_traits(table).keys)
         if self.with_description:
             return described(self.table, *of_partitions[0]) if of_partitions else Nothing()
         parts = [_MAP_OF_LISTS(STRING, LIST, len(of_partitions))]
@@ -129,7 +129,7 @@ class Aggregate(_OfPartitions, frozen=True, kw_only=True):
     def of(self, table: bytes, objects: Objects) -> Outcome:
         if not self.names or not self.columns:
             return RelayReason.FORM if self.snapshot is not None else _aggregated([], 0)
-        keys = facts(table).keys
+        keys = table_traits(table).keys
         wanted = [values for name in self.names if (values := _values(name, keys))]
         figures: dict[str, list[dict[str, Any]]] = {column: [] for column in self.columns}
         for values, all_columns in objects.partition_statistics(self.table, wanted):

@@ -27,8 +27,8 @@ from query_api.thrift.methods.request import (
 )
 from query_api.thrift.methods.statistics import chosen, described
 from query_api.thrift.methods.statistics_compliance import columns_with_statistics, complies
-from query_api.thrift.methods.table_facts import TableFacts, facts
 from query_api.thrift.methods.table_method import StatisticsOnRequest
+from query_api.thrift.methods.table_traits import TableTraits, table_traits
 
 TABLES_MAX: Final = 1_000
 """Calls for more tables go to the metastore, because judging each table delays other calls."""
@@ -50,19 +50,19 @@ class GetTable(StatisticsOnRequest, frozen=True, kw_only=True):
         return Group(TargetKind.TABLE, self.table)
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
-        about = facts(table)
-        if not _can_be_shown(about):
+        traits = table_traits(table)
+        if not _can_be_shown(traits):
             return RelayReason.FORM
-        if about.insert_only and not self.knows_insert_only:
+        if traits.insert_only and not self.knows_insert_only:
             return RelayReason.CAPABILITIES
-        if self.snapshot is not None and about.transactional and not about.keys:
+        if self.snapshot is not None and traits.transactional and not traits.keys:
             table = _with_compliance(table, self.snapshot)
         if self.engine is not None:
-            table = self._with_statistics(table, about, self.engine, objects)
-        return table_for(self.capabilities, table, about)
+            table = self._with_statistics(table, traits, self.engine, objects)
+        return table_for(self.capabilities, table, traits)
 
     def _with_statistics(
-        self, table: bytes, about: TableFacts, engine: str, objects: Objects
+        self, table: bytes, traits: TableTraits, engine: str, objects: Objects
     ) -> bytes:
         parameters = decode(TABLE, table)["parameters"]
         columns = columns_with_statistics(parameters)
@@ -71,7 +71,7 @@ class GetTable(StatisticsOnRequest, frozen=True, kw_only=True):
             return table
         compliant = None
         if self.snapshot is not None:
-            compliant = not about.transactional or complies(
+            compliant = not traits.transactional or complies(
                 parameters, TableView(table).write_id, self.snapshot
             )
         figures = described(self.table, None, of_columns, compliant=compliant)
@@ -108,10 +108,10 @@ class GetTables(Read[Outcome], frozen=True):
                 return GetTables(self.db, self.names, self.knows_insert_only, True)
             return self._none(objects)
         for table in tables:
-            about = facts(table)
-            if not _can_be_shown(about):
+            traits = table_traits(table)
+            if not _can_be_shown(traits):
                 return RelayReason.FORM
-            if about.insert_only and not self.knows_insert_only:
+            if traits.insert_only and not self.knows_insert_only:
                 return RelayReason.CAPABILITIES
         return structs(tables)
 
@@ -175,9 +175,9 @@ def _knows_insert_only(request: Arguments) -> bool:
     return "capabilities" in request and _INSERT_ONLY in request["capabilities"]["values"]
 
 
-def _can_be_shown(about: TableFacts) -> bool:
+def _can_be_shown(traits: TableTraits) -> bool:
     """Whether the cache can show the table: the sources of a materialized view aren't stored."""
-    return about.type != _MATERIALIZED
+    return traits.type != _MATERIALIZED
 
 
 def _with_compliance(table: bytes, ids: WriteIdList) -> bytes:

@@ -120,7 +120,7 @@ def test_one_row_may_hold_5000_partitions() -> None:
     assert {p.write_id for p in decoded.partitions} == {3}
     stored = decode_object(PARTITION, decoded.partitions[-1].data)
     assert (stored["writeId"], stored["dbName"]) == (-1, "d")
-    assert decoded.facts == event_types.TableFacts(12, True, ("ds", "hr"))
+    assert decoded.table_before == event_types.TableBefore(12, True, ("ds", "hr"))
 
 
 def test_partitions_that_were_not_altered_at_once_are_not_known() -> None:

@@ -46,12 +46,12 @@ def test_statistics_come_with_the_table_or_without_it() -> None:
 
 
 def test_events_about_partitions_need_not_tell_the_table() -> None:
-    assert objects.table_facts(None) is None
+    assert objects.table_before(None) is None
     row = row_of("DROP_PARTITION")
     whole, alone = decode(row), decode(without(row, "tableObjJson"))
     assert isinstance(whole, event_types.DropPartitions)
     assert isinstance(alone, event_types.DropPartitions)
-    assert (alone.facts, alone.values) == (None, whole.values)
+    assert (alone.table_before, alone.values) == (None, whole.values)
     assert _ordered(None, {"b": "2", "A": None}) == ("2", DEFAULT_PARTITION)
 
 

@@ -13,7 +13,7 @@ from hive.names import TableName
 from metatide.cli import root
 from metatide.report_page import page
 from processors.spark import history_rows
-from processors.spark.history_rows import Fact, _tell
+from processors.spark.history_rows import HistoryRow, _tell
 from processors.spark.report import QUESTIONS, ReportResult
 from state.records import (
     AnyRecord,
@@ -49,7 +49,7 @@ class Row(NamedTuple):
     headers: Headers | None = None
 
 
-def facts_in(records: list[AnyRecord]) -> list[Fact]:
+def history_of(records: list[AnyRecord]) -> list[HistoryRow]:
     topic = Topic("nowhere", "t", 1, id="id")
     rows = [Row(0, at, 1_000 * at, encode(record)) for at, record in enumerate(records)]
     return list(_tell(topic, 32 << 20, rows))
@@ -57,13 +57,13 @@ def facts_in(records: list[AnyRecord]) -> list[Fact]:
 
 def test_events_and_transactions_are_those_of_the_records() -> None:
     [records] = log_records(LOG, 1).values()
-    facts = facts_in(records)
+    history = history_of(records)
     changes = [one for one in records if isinstance(one, Change) and one.actions]
-    events = {fact.event for fact in facts if fact.kind == "event"}
+    events = {row.event for row in history if row.kind == "event"}
     assert events == {one.upto for one in changes}
-    sizes = sum(fact.bytes for fact in facts if fact.kind == "event")
+    sizes = sum(row.bytes for row in history if row.kind == "event")
     assert sizes == sum(len(encode(one)) for one in changes)
-    txns = Counter((fact.type, fact.txn) for fact in facts if fact.kind == "txn")
+    txns = Counter((row.type, row.txn) for row in history if row.kind == "txn")
     expected = Counter[tuple[str, int | None]]()
     for action in (action for one in changes for action in one.actions):
         match action:
@@ -90,7 +90,7 @@ def test_a_table_is_cold_from_its_begin_to_its_end(monkeypatch: pytest.MonkeyPat
         Change(0, 3, 4),
         LoadBegin(0, "again", scope),
     ]
-    cold = [fact for fact in facts_in(records) if fact.kind == "cold"]
+    cold = [row for row in history_of(records) if row.kind == "cold"]
     assert [(one.table, one.reason, one.begin_ms, one.end_ms) for one in cold] == [
         ("t", "loading", 1_000, 3_000),
         ("t", "ahead", 3_000, 5_000),
@@ -102,10 +102,10 @@ def test_a_table_that_is_reset_is_cold_and_so_is_all_behind_a_gap() -> None:
     table = TableName("hive", "d", "t")
     image = TableImage(table, 1, 0, managed=False, partitioned=False, data=b"")
     created = Change(0, 0, 1, (CreateTable(image),))
-    reset = facts_in([created, ResetTable(0, 1, table, load=False)])
-    assert [(fact.table, fact.begin_ms) for fact in reset if fact.kind == "cold"] == [("t", 1_000)]
-    broken = facts_in([created, Change(0, 7, 8)])
-    assert [(fact.table, fact.begin_ms) for fact in broken if fact.kind == "cold"] == [("t", 1_000)]
+    reset = history_of([created, ResetTable(0, 1, table, load=False)])
+    assert [(row.table, row.begin_ms) for row in reset if row.kind == "cold"] == [("t", 1_000)]
+    broken = history_of([created, Change(0, 7, 8)])
+    assert [(row.table, row.begin_ms) for row in broken if row.kind == "cold"] == [("t", 1_000)]
 
 
 def test_records_that_the_topic_has_lost_are_passed_over() -> None:
@@ -113,8 +113,8 @@ def test_records_that_the_topic_has_lost_are_passed_over() -> None:
     image = TableImage(table, 1, 0, managed=False, partitioned=False, data=b"")
     changes = [Change(0, event, event + 1, (CreateTable(image),)) for event in (0, 7)]
     rows = [Row(0, at, at, encode(each)) for at, each in zip((0, 5), changes, strict=True)]
-    facts = list(_tell(Topic("nowhere", "t", 1, id="id"), 32 << 20, rows))
-    assert [fact.event for fact in facts] == [1, 8]
+    history = list(_tell(Topic("nowhere", "t", 1, id="id"), 32 << 20, rows))
+    assert [row.event for row in history] == [1, 8]
     assert list(_tell(Topic("nowhere", "t", 1, id="id"), 32 << 20, [])) == []
 
 

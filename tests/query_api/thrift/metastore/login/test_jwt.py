@@ -19,7 +19,7 @@ from metatide.metastores import require_proof, upstream_settings
 from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
 from query_api.thrift.metastore.client_identity import SET_UGI
-from query_api.thrift.metastore.facts import ask_for_facts
+from query_api.thrift.metastore.settings import fetch_settings
 from query_api.thrift.metastore.upstream import Introduction, Upstreams
 from tests.query_api.thrift.http_transport.clients import (
     HttpClient,
@@ -108,7 +108,7 @@ async def answers(site: Site) -> None:
     """Waits for the metastore, whose port is open before it answers."""
     settings = upstream_settings(site.config().upstream, None)
     async with asyncio.timeout(120):
-        while await ask_for_facts(settings, ThriftUrl(site.metastore).address) is None:
+        while await fetch_settings(settings, ThriftUrl(site.metastore).address) is None:
             await asyncio.sleep(0.5)
 
 
@@ -192,10 +192,10 @@ async def test_a_renewed_token_of_the_worker_is_used(site: Site, tmp_path: Path)
     own.write_text(site.issuer.token("cache", lives_s=-300))
     settings = upstream_settings(site.config(own).upstream, None)
     address = ThriftUrl(site.metastore).address
-    assert await ask_for_facts(settings, address) is None
+    assert await fetch_settings(settings, address) is None
     own.write_text(site.issuer.token("cache"))
     async with asyncio.timeout(60):
-        while await ask_for_facts(settings, address) is None:
+        while await fetch_settings(settings, address) is None:
             await asyncio.sleep(0.2)
 
 

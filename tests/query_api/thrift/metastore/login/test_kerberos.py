@@ -16,7 +16,7 @@ from metatide.doctor import Finding, Status, examine, find_target
 from metatide.doctor.checks import CHECKS
 from metatide.metastores import upstream_settings
 from metatide.stack.machine import free_port
-from query_api.thrift.metastore.facts import ask_for_facts
+from query_api.thrift.metastore.settings import fetch_settings
 from query_api.thrift.metastore.upstream import Upstreams
 from query_api.thrift.sasl.negotiation import Status as Frame
 from query_api.thrift.sasl.negotiation import frame
@@ -98,9 +98,9 @@ def _no_ticket_is_logged(site: Site, log: WorkerLog, monkeypatch: pytest.MonkeyP
 
 async def test_a_metastore_that_encrypts_is_asked_for_its_settings(site: Site) -> None:
     settings = upstream_settings(site.realm.config(site.metastore).upstream, None)
-    facts = await ask_for_facts(settings, ThriftUrl(site.metastore).address)
-    assert facts is not None
-    assert facts.default_catalog == "hive"
+    its_settings = await fetch_settings(settings, ThriftUrl(site.metastore).address)
+    assert its_settings is not None
+    assert its_settings.default_catalog == "hive"
 
 
 async def test_the_doctor_logs_in_as_a_worker_does(site: Site, tmp_path: Path) -> None:

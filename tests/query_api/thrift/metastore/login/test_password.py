@@ -14,7 +14,7 @@ from metatide.doctor import Finding, Status, examine, find_target
 from metatide.doctor.checks import CHECKS
 from metatide.metastores import upstream_settings
 from metatide.stack.machine import free_port
-from query_api.thrift.metastore.facts import ask_for_facts
+from query_api.thrift.metastore.settings import fetch_settings
 from query_api.thrift.metastore.upstream import Upstreams
 from tests.query_api.thrift.serving import HOST, result, serving
 from tests.query_api.thrift.structs import text
@@ -81,9 +81,9 @@ def _no_password_is_logged(log: WorkerLog) -> None:
 
 async def test_calls_are_relayed_to_a_metastore_with_ldap(site: Site) -> None:
     settings = upstream_settings(site.config().upstream, None)
-    facts = await ask_for_facts(settings, ThriftUrl(site.metastore).address)
-    assert facts is not None
-    assert facts.default_catalog == "hive"
+    its_settings = await fetch_settings(settings, ThriftUrl(site.metastore).address)
+    assert its_settings is not None
+    assert its_settings.default_catalog == "hive"
     async with serving(upstream=settings) as here:
         client = await here.connect()
         for _ in range(2):

@@ -2,34 +2,34 @@
 
 import pytest
 
-from query_api.thrift.metastore.facts import MetastoreFacts, ask_for_facts
+from query_api.thrift.metastore.settings import MetastoreSettings, fetch_settings
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from tests.query_api.thrift.serving import Metastore, Telling
 
 
-async def facts(**settings: str) -> MetastoreFacts:
+async def settings_of(**settings: str) -> MetastoreSettings:
     metastore = Telling(**settings)
     await metastore.start()
     try:
-        its_facts = await ask_for_facts(UpstreamSettings(), metastore.address)
+        its_settings = await fetch_settings(UpstreamSettings(), metastore.address)
     finally:
         await metastore.stop()
-    assert its_facts is not None
-    return its_facts
+    assert its_settings is not None
+    return its_settings
 
 
 async def test_what_is_unset_is_as_hive_has_it() -> None:
-    assert await facts() == MetastoreFacts("hive", "", None, True)
+    assert await settings_of() == MetastoreSettings("hive", "", None, True)
 
 
 async def test_settings_are_told() -> None:
-    its_facts = await facts(
+    its_settings = await settings_of(
         metastore_catalog_default="Spark",
         metastore_warehouse_dir="s3a://lake",
         metastore_txn_opentxn_timeout="1000ms",
         metastore_partition_order_expr='"PARTITIONS"."CREATE_TIME" desc',
     )
-    assert its_facts == MetastoreFacts("spark", "s3a://lake", 1000, False)
+    assert its_settings == MetastoreSettings("spark", "s3a://lake", 1000, False)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ async def test_settings_are_told() -> None:
 async def test_statistics_are_made_as_hive_does_or_otherwise(
     settings: dict[str, str], *, merges: bool, has: bool
 ) -> None:
-    its_facts = await facts(**settings)
-    assert (its_facts.merges_by_range, its_facts.has_txn_statistics) == (merges, has)
+    its_settings = await settings_of(**settings)
+    assert (its_settings.merges_by_range, its_settings.has_txn_statistics) == (merges, has)
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ async def test_statistics_are_made_as_hive_does_or_otherwise(
 async def test_partitions_are_read_in_sql_or_otherwise(
     settings: dict[str, str], *, reads_in_sql: bool
 ) -> None:
-    assert (await facts(**settings)).reads_in_sql is reads_in_sql
+    assert (await settings_of(**settings)).reads_in_sql is reads_in_sql
 
 
 async def test_the_value_for_a_missing_one_is_told_in_either_spelling() -> None:
     for name in ("metastore_default_partition_name", "hive_exec_default_partition_name"):
-        assert (await facts(**{name: "__NONE__"})).default_partition == "__NONE__"
+        assert (await settings_of(**{name: "__NONE__"})).default_partition == "__NONE__"
 
 
 @pytest.mark.parametrize(
@@ -84,13 +84,13 @@ async def test_the_value_for_a_missing_one_is_told_in_either_spelling() -> None:
 async def test_an_expression_orders_by_name_or_by_something_else(
     expression: str, orders_by_name: bool
 ) -> None:
-    its_facts = await facts(metastore_partition_order_expr=expression)
-    assert its_facts.orders_by_name is orders_by_name
+    its_settings = await settings_of(metastore_partition_order_expr=expression)
+    assert its_settings.orders_by_name is orders_by_name
 
 
 async def test_nobody_tells_nothing() -> None:
     metastore = Metastore()
     metastore.replies["get_config_value"] = None
     await metastore.start()
-    assert await ask_for_facts(UpstreamSettings(), metastore.address) is None
+    assert await fetch_settings(UpstreamSettings(), metastore.address) is None
     await metastore.stop()

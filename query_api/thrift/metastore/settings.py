@@ -44,7 +44,7 @@ _MS: Final = re.compile(r"(\d{1,9})ms", re.ASCII)
 log = structlog.get_logger(__name__)
 
 
-class MetastoreFacts(NamedTuple):
+class MetastoreSettings(NamedTuple):
     """The settings of one metastore."""
 
     default_catalog: str
@@ -65,28 +65,28 @@ class MetastoreFacts(NamedTuple):
     """The value that filters take for a missing one."""
 
 
-async def ask_for_facts(settings: UpstreamSettings, address: Address) -> MetastoreFacts | None:
+async def fetch_settings(settings: UpstreamSettings, address: Address) -> MetastoreSettings | None:
     """Asks the metastore at an address for its settings; None if it doesn't answer."""
     upstreams = Upstreams(msgspec.structs.replace(settings, addresses=(address,)))
     try:
         async with asyncio.timeout(TIMEOUT_S):
             link = await upstreams.open()
             try:
-                catalog = await ask_for_setting(link, "metastore.catalog.default")
-                warehouse = await ask_for_setting(link, "metastore.warehouse.dir")
-                timeout = await ask_for_setting(link, "metastore.txn.opentxn.timeout")
-                order = await ask_for_setting(link, "metastore.partition.order.expr")
-                merging = [await _ask_for(link, *names) for names in _MERGING]
-                of_txns = await ask_for_setting(link, _OF_TXNS)
-                in_sql = [await _ask_for(link, *names) for names in _IN_SQL]
-                default_partition = await _ask_for(link, *_DEFAULT_PARTITION)
+                catalog = await fetch_setting(link, "metastore.catalog.default")
+                warehouse = await fetch_setting(link, "metastore.warehouse.dir")
+                timeout = await fetch_setting(link, "metastore.txn.opentxn.timeout")
+                order = await fetch_setting(link, "metastore.partition.order.expr")
+                merging = [await _fetch_first(link, *names) for names in _MERGING]
+                of_txns = await fetch_setting(link, _OF_TXNS)
+                in_sql = [await _fetch_first(link, *names) for names in _IN_SQL]
+                default_partition = await _fetch_first(link, *_DEFAULT_PARTITION)
             finally:
                 link.close()
     except (UpstreamError, ThriftError, TimeoutError) as error:
         log.info("a metastore doesn't tell its settings", error=str(error))
         return None
     in_ms = _MS.fullmatch(timeout)
-    return MetastoreFacts(
+    return MetastoreSettings(
         catalog.lower() or DEFAULT_CATALOG,
         warehouse,
         None if in_ms is None else int(in_ms[1]),
@@ -98,16 +98,16 @@ async def ask_for_facts(settings: UpstreamSettings, address: Address) -> Metasto
     )
 
 
-async def _ask_for(link: Link, *names: str) -> str:
+async def _fetch_first(link: Link, *names: str) -> str:
     """The value of a setting under the first of its names that the metastore knows."""
     for name in names:
-        value = await ask_for_setting(link, name)
+        value = await fetch_setting(link, name)
         if value:
             return value
     return ""
 
 
-async def ask_for_setting(link: Link, name: str) -> str:
+async def fetch_setting(link: Link, name: str) -> str:
     """The value of a setting; empty if it isn't set. Raises UpstreamError."""
     arguments = encode(_ARGUMENTS, {"name": name, "defaultValue": ""})
     reply = await ask(link, _METHOD, arguments)

@@ -13,7 +13,7 @@ _COLUMNS, _BUCKETS, _SERDE, _LIBRARY = 1, 6, 7, 2
 _NO_STRUCTS: Final = bytes((STRUCT, 0, 0, 0, 0))
 
 
-class TableFacts(NamedTuple):
+class TableTraits(NamedTuple):
     """The properties of a table, read from its bytes once."""
 
     type: str
@@ -47,13 +47,13 @@ class TableFacts(NamedTuple):
 
 
 @remembered(2048)
-def facts(data: bytes) -> TableFacts:
+def table_traits(data: bytes) -> TableTraits:
     """The properties of a table."""
     view = TableView(data)
     descriptor = view.struct(_DESCRIPTOR)
     transactional = (view.parameter("transactional") or "").lower()
     kind = (view.parameter("transactional_properties") or "").lower()
-    return TableFacts(
+    return TableTraits(
         view.table_type,
         view.text(_CATALOG) or default_catalog(),
         view.partition_keys,
