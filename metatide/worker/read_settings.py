@@ -58,7 +58,7 @@ def read_settings(config: Config, primary: Primary, partners: Partners | None = 
         defaults,
         tokens_of(config),
         own_names(config),
-        hooks_guard_reads=config.thrift.guards_reads,
+        admins_only=config.thrift.guards_reads,
         trusted=_trusted(config),
         partners=partners or Partners(),
     )

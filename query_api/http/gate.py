@@ -12,9 +12,9 @@ from query_api.http.access import OPEN, Access, Role, Tokens
 from query_api.http.messages import header, is_json
 from query_api.own_hosts import OwnHosts, is_loopback, name_in
 
-_NO_HOOKS: Final = (
-    "the metastore's authorization guards reads (thrift.relay_reads, thrift.relay_reads_of or "
-    "thrift.authorization), and HTTP doesn't ask it, so only administrators may read: "
+_ADMINS_ONLY: Final = (
+    "the Thrift server guards reads (thrift.relay_reads, thrift.relay_reads_of or "
+    "thrift.authorization), and HTTP doesn't, so only administrators may read: "
 )
 
 
@@ -49,8 +49,8 @@ class Gate:
        own may lead here. So a request must name the server by what no such page can have.
     3. A partner may ask whatever readers may, and an operator who has the workers' secret whatever
        administrators may: whoever has it can pass for a worker.
-    4. Where the metastore's hooks guard reads, which HTTP doesn't ask, readers must be
-       administrators.
+    4. Where the Thrift server guards reads (by lists, or by the metastore's hooks), which HTTP
+       doesn't, readers must be administrators.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class Gate:
         tokens: Tokens = OPEN,
         names: Iterable[str] = (),
         *,
-        hooks_guard_reads: bool = False,
+        admins_only: bool = False,
     ) -> None:
         """`names` are this server's own, beside its addresses."""
         self._tokens = tokens
-        self._hooks_guard_reads = hooks_guard_reads
+        self._admins_only = admins_only
         self._own_hosts = OwnHosts(names)
 
     def caller(self, scope: Scope, access: Access) -> Holder | None:
@@ -82,8 +82,8 @@ class Gate:
         if is_partner(scope):
             # It has let its client in.
             return Holder(PARTNER, _address(scope))
-        if self._hooks_guard_reads:
-            return self._administrator(scope, _NO_HOOKS)
+        if self._admins_only:
+            return self._administrator(scope, _ADMINS_ONLY)
         address = _address(scope)
         if self._tokens.are_known:
             role, name = self._holder(scope)

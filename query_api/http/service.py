@@ -54,8 +54,8 @@ class Settings(msgspec.Struct, frozen=True):
     tokens: Tokens = OPEN
     names: frozenset[str] = frozenset()
     """Names of this server, by which browsers may ask it where there are no tokens."""
-    hooks_guard_reads: bool = False
-    """Whether the metastore has authorization hooks for reads. HTTP doesn't ask them."""
+    admins_only: bool = False
+    """Whether reads over HTTP are for administrators alone."""
     trusted: SSLContext | None = None
     """The CA certificates for other workers; by default the system's."""
     partners: Partners = msgspec.field(default_factory=Partners)
@@ -70,9 +70,7 @@ class Service:
         resolver, views = backend.resolver, backend.views
         self.metrics = _metrics(backend.tracing)
         self.settings = settings
-        self.gate = Gate(
-            settings.tokens, settings.names, hooks_guard_reads=settings.hooks_guard_reads
-        )
+        self.gate = Gate(settings.tokens, settings.names, admins_only=settings.admins_only)
         self._resolver = resolver
         self._views = views
         self._history = backend.database.history

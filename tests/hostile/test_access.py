@@ -130,11 +130,11 @@ def test_a_token_that_was_taken_back_reads_nothing_that_was_kept(
                 assert first.startswith(f"HTTP/1.1 {status} ")
 
 
-def test_where_hooks_guard_reads_only_administrators_read_over_http(tmp_path: Path) -> None:
+def test_where_reads_are_guarded_only_administrators_read_over_http(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     roles = {"read": b"reader", "admin": b"root"}
     file.write_text("".join(f"{role} {sha256(t).hexdigest()}\n" for role, t in roles.items()))
-    settings = Settings(tokens=FileTokens(file), hooks_guard_reads=True)
+    settings = Settings(tokens=FileTokens(file), admins_only=True)
     with serving(warm(), settings=settings) as at:
         for path in READS[:2]:
             for token, status in (("root", 200), ("reader", 403), ("root", 200)):
@@ -145,8 +145,8 @@ def test_where_hooks_guard_reads_only_administrators_read_over_http(tmp_path: Pa
         assert local_http.get(f"{at}/metrics").status_code == 200
 
 
-def test_where_hooks_guard_reads_and_nobody_has_a_token_only_this_machine_reads() -> None:
-    gate = Gate(hooks_guard_reads=True)
+def test_where_reads_are_guarded_and_nobody_has_a_token_only_this_machine_reads() -> None:
+    gate = Gate(admins_only=True)
     assert gate.may_read(scope("localhost"))
     assert not gate.may_read(scope("10.0.0.1", "10.0.0.7"))
     assert gate.admission(scope("localhost"))[1:] == (True, False)
