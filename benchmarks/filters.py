@@ -27,7 +27,7 @@ from metatide.process.garbage_collection import collect_seldom
 from query_api.cached_objects import CachedObjects
 from query_api.plain_tables import OwnReader, PlainTables
 from query_api.reads import ListPartitionNames
-from query_api.reads.partitions import Wanted
+from query_api.reads.partitions import PartitionSelection
 from state import keys
 from state.kv import after
 from state.records import Change
@@ -201,7 +201,7 @@ def find_in_store(store: Store) -> None:
         objects = CachedObjects(lambda _: reader)  # noqa: B023
         table = TableName("hive", "d", table_name)
         type_, partitions = TABLES[table_name]
-        read = ListPartitionNames(table, Wanted(filter=text))
+        read = ListPartitionNames(table, PartitionSelection(filter=text))
         start = keys.partition(table, partitions[len(partitions) // 2])
         end = after(keys.of_table(keys.PARTITION, table))
         wanted = by_filter(text, [PartitionKey("k", type_), PartitionKey("n", "int")])

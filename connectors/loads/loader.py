@@ -16,7 +16,7 @@ from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.metrics import LoadFault, LoadMetrics
 from connectors.loads.plan import Planned
 from connectors.loads.queue import Queue
-from connectors.loads.rereads import Wanted, reread
+from connectors.loads.rereads import RequestedObjects, reread
 from connectors.loads.signals import SignalsConsumer
 from connectors.log.last_event import LastEvent, read_last_event
 from connectors.orders import write_order
@@ -118,7 +118,7 @@ class Loader:
         self._workers = workers
         self._watermark = watermark
         self._queue = Queue()
-        self._wanted = Wanted()
+        self._requested = RequestedObjects()
         self._stopped = threading.Event()
         self._epoch = 0
         self.requested_epoch = 0
@@ -186,7 +186,7 @@ class Loader:
             log.warning("a load was refused", why=str(error))
             return
         if request.objects:
-            self._wanted.add(request.scope.name, request.objects)
+            self._requested.add(request.scope.name, request.objects)
         if is_later(request.epoch, self._epoch):
             self.requested_epoch = max(request.epoch, self.requested_epoch)
         if request.epoch <= self._epoch and self._queue.ask(request.scope, request.floor):
@@ -304,12 +304,12 @@ class Loader:
     def _reread(
         self, database: Database, sink: KafkaSink, epoch: int, scopes: Sequence[Scope]
     ) -> int:
-        wanted = {scope.name: self._wanted.take(scope.name) for scope in scopes}
+        wanted = {scope.name: self._requested.take(scope.name) for scope in scopes}
         try:
             return reread(database, sink, epoch, wanted, self._gate(database, epoch, scopes))
         except BaseException:
             for name, objects in wanted.items():
-                self._wanted.add(name, objects)
+                self._requested.add(name, objects)
             raise
 
     def _gate(self, database: Database, epoch: int, scopes: Sequence[Scope]) -> EndGate | None:

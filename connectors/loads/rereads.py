@@ -27,7 +27,7 @@ OBJECTS_MAX: Final = 1_000
 """The most tables, and the most objects of each, that wait; whoever misses one asks again."""
 
 
-class Wanted:
+class RequestedObjects:
     """The requested objects by table; several threads may use it."""
 
     def __init__(self) -> None:

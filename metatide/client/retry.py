@@ -35,7 +35,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float:
     return max(0.0, (until.astimezone(UTC) - datetime.now(UTC)).total_seconds())
 
 
-class Patience:
+class RetryWaits:
     """The waits of a read between its tries."""
 
     def __init__(self, total_s: float) -> None:

@@ -13,7 +13,7 @@ from metatide.client.constraint_objects import SQLAllTableConstraints
 from metatide.client.lines import Lines
 from metatide.client.need import Answer, Need
 from metatide.client.objects import Database, Function, Partition, Table, TableMeta, WriteIds
-from metatide.client.retry import RETRIED, Patience
+from metatide.client.retry import RETRIED, RetryWaits
 from metatide.client.snapshot import snapshot_of
 from metatide.client.statistics_objects import ColumnStatisticsObj
 
@@ -223,13 +223,13 @@ class Client(Bound):
 
     def _run(self, call: Call[T], table: str | None, need: Need | None) -> Answer[T]:
         need = self._need(table, need)
-        patience = Patience(self._retry_s)
+        waits = RetryWaits(self._retry_s)
         while True:
             try:
                 with self._seeing_absence():
                     answer = call.read(self._http.send(call.request(self._http, need)))
             except RETRIED as error:
-                patience.wait(error)
+                waits.wait(error)
             else:
                 self._saw(answer.position)
                 return answer

@@ -29,7 +29,7 @@ from query_api.reads import (
     Page,
     Read,
 )
-from query_api.reads.partitions import Wanted
+from query_api.reads.partitions import PartitionSelection
 from query_api.reads.statistics import DEFAULT_ENGINE
 
 OBJECTS_MAX: Final = 10_000
@@ -95,12 +95,12 @@ class Endpoint:
         return not NAMED.isdisjoint(self.parameters)
 
 
-def _wanted(parameters: RequestParameters) -> Wanted:
+def _selection(parameters: RequestParameters) -> PartitionSelection:
     names = parameters.partitions() if parameters.has_names("name") else None
-    wanted = Wanted(names, parameters.many("prefix"), parameters.filter)
-    if sum((names is not None, bool(wanted.prefix), wanted.filter is not None)) > 1:
+    selection = PartitionSelection(names, parameters.many("prefix"), parameters.filter)
+    if sum((names is not None, bool(selection.prefix), selection.filter is not None)) > 1:
         raise InputError("give one of filter, prefix and name, not several")
-    return wanted
+    return selection
 
 
 def _tables(parameters: RequestParameters) -> Read[Any]:
@@ -156,12 +156,12 @@ def _aggregate(parameters: RequestParameters) -> Read[Any]:
 
 def _all_partitions(parameters: RequestParameters) -> Read[Any]:
     """All matching partitions, without a limit."""
-    return ListPartitions(parameters.table, _wanted(parameters), _rest(parameters))
+    return ListPartitions(parameters.table, _selection(parameters), _rest(parameters))
 
 
 def _all_names(parameters: RequestParameters) -> Read[Any]:
     """All their names, without a limit."""
-    return ListPartitionNames(parameters.table, _wanted(parameters), _rest(parameters))
+    return ListPartitionNames(parameters.table, _selection(parameters), _rest(parameters))
 
 
 def _rest(parameters: RequestParameters) -> Page:
@@ -188,7 +188,7 @@ ENDPOINTS: Final = (
         path=f"{_TABLE}/partitions",
         summary="Partitions, in the order of their names; as lines of JSON without a limit",
         read=lambda parameters: ListPartitions(
-            parameters.table, _wanted(parameters), parameters.page(OBJECTS, OBJECTS_MAX)
+            parameters.table, _selection(parameters), parameters.page(OBJECTS, OBJECTS_MAX)
         ),
         encode=encode.partitions,
         parameters=(*_SELECTION, *_PAGE),
@@ -211,7 +211,7 @@ ENDPOINTS: Final = (
         path=f"{_TABLE}/partition-names",
         summary="The names of partitions, in order; as lines of JSON without a limit",
         read=lambda parameters: ListPartitionNames(
-            parameters.table, _wanted(parameters), parameters.page(NAMES, NAMES_MAX)
+            parameters.table, _selection(parameters), parameters.page(NAMES, NAMES_MAX)
         ),
         encode=encode.partition_names,
         parameters=(*_SELECTION, *_PAGE),
@@ -223,7 +223,7 @@ ENDPOINTS: Final = (
         id="countPartitions",
         path=f"{_TABLE}/partition-count",
         summary="The number of partitions",
-        read=lambda parameters: CountPartitions(parameters.table, _wanted(parameters)),
+        read=lambda parameters: CountPartitions(parameters.table, _selection(parameters)),
         encode=encode.count,
         parameters=_SELECTION,
         answer="Count",

@@ -31,7 +31,7 @@ from query_api.targets import Target, TargetKind
 A = TypeVar("A")
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class PartitionSelection(msgspec.Struct, frozen=True):
     """A selection of a table's partitions; all of them if nothing is set."""
 
     names: tuple[str, ...] | None = None
@@ -92,7 +92,7 @@ class GetPartition(ExistingTableRead[bytes], frozen=True):
 
 
 class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
-    wanted: Wanted = Wanted()
+    wanted: PartitionSelection = PartitionSelection()
 
     @property
     def targets(self) -> tuple[Target, ...]:

@@ -27,8 +27,8 @@ from query_api.resolver.judgement import (
     worth_waiting,
 )
 from query_api.resolver.loads import Loads
+from query_api.resolver.metastore_latency import MetastoreLatency
 from query_api.resolver.missed_tables import MissedTables
-from query_api.resolver.patience import Patience
 from query_api.resolver.plain_reads import PlainReads
 from query_api.shards import Views
 from query_api.targets import OF_TABLE, TargetKind
@@ -65,7 +65,7 @@ class Resolver:
         self._history = database.history
         self._loads = Loads(views.source)
         self.missed = MissedTables()
-        self.patience = Patience()
+        self.metastore_latency = MetastoreLatency()
         self._plain = PlainReads(views, self.is_rewound)
         self._threads = ThreadPoolExecutor(LONG_READS, "reads")
 
@@ -273,7 +273,7 @@ class Resolver:
         again = self._judge_now(read, requirement, latest)
         if latest is None or not worth_waiting(again):
             return again, latest
-        wait_s = self.patience.wait_s if hedge is None else LATEST_WAIT_S
+        wait_s = self.metastore_latency.wait_s if hedge is None else LATEST_WAIT_S
         wait_s = _wait_s(requirement, wait_s)
         hedge = None if requirement.max_wait_ms is not None else hedge
         return await self._wait(read, requirement, again, wait_s, latest, hedge), latest

@@ -5,7 +5,7 @@ import msgspec
 from query_api.authorization.guard import Guard
 from query_api.latest.recent_reads import RecentReads
 from query_api.resolver.database import Database
-from query_api.resolver.patience import Patience
+from query_api.resolver.metastore_latency import MetastoreLatency
 from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import Views
 from query_api.thrift.call import Methods
@@ -27,7 +27,7 @@ class Hub(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     database: Database
     latest: LatestReads
     recent: RecentReads
-    patience: Patience
+    metastore_latency: MetastoreLatency
     views: Views
     reply_cache: ReplyCache
     upstreams: Upstreams

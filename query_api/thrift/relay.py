@@ -118,7 +118,7 @@ class ClientRelay:
             read = Call(method, message.body, self._client, self._client.min_position)
             self._hub.shadow.compare(read, call.result, self._identity.introduction)
         if isinstance(call.why, Reason):
-            self._hub.patience.note(perf_counter() - call.began)
+            self._hub.metastore_latency.note(perf_counter() - call.began)
         self._replies.relayed(method, call.why)
 
     def unanswered(self, call: RelayedCall, why: str) -> None:

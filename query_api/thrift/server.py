@@ -82,7 +82,7 @@ class ThriftServer:
             database=backend.database,
             latest=backend.latest,
             recent=backend.recent,
-            patience=backend.resolver.patience,
+            metastore_latency=backend.resolver.metastore_latency,
             views=backend.views,
             reply_cache=reply_cache(backend.views, backend.database.history.is_rewound),
             upstreams=upstreams,

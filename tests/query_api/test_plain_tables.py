@@ -16,7 +16,7 @@ from query_api import plain_tables
 from query_api.cached_objects import CachedObjects
 from query_api.objects import Values
 from query_api.plain_tables import OwnReader, PlainTables
-from query_api.reads.partitions import ListPartitionNames, Wanted
+from query_api.reads.partitions import ListPartitionNames, PartitionSelection
 from query_api.shards import Views
 from state import entries, keys
 from state.shard_reader import ShardReader
@@ -70,7 +70,7 @@ def reader_of(store: MemoryStore, tables: PlainTables, commit: int | None = None
 
 def names(reader: ShardReader, text: str) -> list[str] | None:
     """The names that pass; None if the filter is refused."""
-    read = ListPartitionNames(TABLE_NAME, Wanted(filter=text))
+    read = ListPartitionNames(TABLE_NAME, PartitionSelection(filter=text))
     try:
         return list(read.answer(CachedObjects(lambda _: reader)).items)
     except FilterNotSupportedError:

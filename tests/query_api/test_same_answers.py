@@ -32,7 +32,7 @@ from query_api.reads import (
     Read,
     Slice,
 )
-from query_api.reads.partitions import Wanted
+from query_api.reads.partitions import PartitionSelection
 from query_api.resolver.shard_facts import read_facts
 from query_api.shards import Views
 from query_api.targets import Target
@@ -92,13 +92,15 @@ def without_write_id(answer: Any) -> Any:
     return {**decode(TABLE, answer), "writeId": None}
 
 
-def partly_absent(keys: tuple[str, ...], names: list[Any]) -> Wanted:
+def partly_absent(keys: tuple[str, ...], names: list[Any]) -> PartitionSelection:
     """Some partitions by name: one that doesn't exist, one that is named twice, and one whose keys
     are in another order.
     """
     some = [partition_name(keys, values) for values in names[::3]]
     turned = [turned_name(keys, values) for values in names[1::3]]
-    return Wanted(names=(*some, partition_name(keys, ["absent" for _ in keys]), *some[:1], *turned))
+    return PartitionSelection(
+        names=(*some, partition_name(keys, ["absent" for _ in keys]), *some[:1], *turned)
+    )
 
 
 def turned_name(keys: tuple[str, ...], values: tuple[str, ...]) -> str:
@@ -107,7 +109,7 @@ def turned_name(keys: tuple[str, ...], values: tuple[str, ...]) -> str:
 
 
 def check_selection(
-    table: TableName, keys: tuple[str, ...], wanted: Wanted, objects: Objects
+    table: TableName, keys: tuple[str, ...], wanted: PartitionSelection, objects: Objects
 ) -> None:
     """The names and the number of selected partitions are those of the partitions themselves."""
     partitions = list(ListPartitions(table, wanted).answer(objects).items)
@@ -137,16 +139,18 @@ def reads_of_table(table: TableName, keys: tuple[str, ...], names: list[Any]) ->
     ]
     for values in some:
         reads.append(GetPartition(table, keys, values))
-        reads.append(ListPartitionNames(table, Wanted(prefix=values[:1])))
-        reads.append(ListPartitions(table, Wanted(prefix=values[:1])))
+        reads.append(ListPartitionNames(table, PartitionSelection(prefix=values[:1])))
+        reads.append(ListPartitions(table, PartitionSelection(prefix=values[:1])))
         if len(keys) > 1:
-            reads.append(ListPartitions(table, Wanted(prefix=("", values[1]))))
+            reads.append(ListPartitions(table, PartitionSelection(prefix=("", values[1]))))
         if values[0].isdecimal():
             for operator in ("=", ">="):
-                wanted = Wanted(filter=f"{keys[0]} {operator} {values[0]}")
+                wanted = PartitionSelection(filter=f"{keys[0]} {operator} {values[0]}")
                 reads.append(ListPartitionNames(table, wanted))
         elif values[0].isalnum():
-            reads.append(ListPartitionNames(table, Wanted(filter=f"{keys[0]} = '{values[0]}'")))
+            reads.append(
+                ListPartitionNames(table, PartitionSelection(filter=f"{keys[0]} = '{values[0]}'"))
+            )
     return reads
 
 
@@ -163,8 +167,11 @@ def check_names(
     with pytest.raises(NoSuchObjectError, match=f"whose keys are: {', '.join(keys)}$"):
         GetPartition(table, other, values).answer(objects)
     for name in (turned, partition_name(other, values)):
-        assert CountPartitions(table, Wanted(names=(name,))).answer(objects) == 0
-        assert list(ListPartitions(table, Wanted(names=(name,))).answer(objects).items) == []
+        assert CountPartitions(table, PartitionSelection(names=(name,))).answer(objects) == 0
+        assert (
+            list(ListPartitions(table, PartitionSelection(names=(name,))).answer(objects).items)
+            == []
+        )
         assert GetPartitionStatistics(table, (name,)).answer(objects) == []
 
 
@@ -193,7 +200,7 @@ def test_both_sides_agree_on_everything_that_the_cache_tells(
                 assert data is not None
                 keys = TableView(data).partition_keys
                 names = sorted(database.partition_values(table, (), None)) if keys else []
-                for wanted in (Wanted(), partly_absent(keys, names)):
+                for wanted in (PartitionSelection(), partly_absent(keys, names)):
                     check_selection(table, keys, wanted, database)
                 for read in reads_of_table(table, keys, names):
                     both.check(read, database)

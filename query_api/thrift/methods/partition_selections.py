@@ -5,7 +5,7 @@ from typing import Final
 from hive.errors import InputError
 from hive.filters.parser import parse_filter
 from hive.names import DEFAULT_PARTITION, TableName
-from query_api.reads.partitions import Wanted
+from query_api.reads.partitions import PartitionSelection
 from query_api.reads.statistics import DEFAULT_ENGINE
 from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
@@ -243,7 +243,7 @@ def _names_by_values(table: TableName, values: list[str] | None, most: int | Non
     return Partitions(
         table,
         missing=table_not_found(table),
-        wanted=Wanted(prefix=tuple(values)),
+        wanted=PartitionSelection(prefix=tuple(values)),
         by_values=True,
         most=most,
         of_each=Of.NAMES,
@@ -251,9 +251,9 @@ def _names_by_values(table: TableName, values: list[str] | None, most: int | Non
     )
 
 
-def _by_values(values: list[str] | None) -> Wanted:
+def _by_values(values: list[str] | None) -> PartitionSelection:
     """A selection by values. Empty values match everything, however many there are."""
-    return Wanted(prefix=tuple(values)) if values and any(values) else Wanted()
+    return PartitionSelection(prefix=tuple(values) if values and any(values) else ())
 
 
 def _names(names: list[str] | None) -> tuple[str, ...]:
@@ -262,12 +262,12 @@ def _names(names: list[str] | None) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _by_filter(text: str | None) -> Wanted:
+def _by_filter(text: str | None) -> PartitionSelection:
     if not text:
-        return Wanted()
+        return PartitionSelection()
     # A metastore reads the filter before it looks for the table.
     parse_filter(text)
-    return Wanted(filter=text)
+    return PartitionSelection(filter=text)
 
 
 def _check_catalog(request: Arguments) -> None:

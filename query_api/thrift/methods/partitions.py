@@ -18,7 +18,7 @@ from hive.thrift.structs import PARTITION
 from hive.thrift.view import PartitionView
 from query_api.objects import Objects, Values
 from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions
-from query_api.reads.partitions import Wanted
+from query_api.reads.partitions import PartitionSelection
 from query_api.reads.read import SHORT_MAX, Group
 from query_api.targets import TargetKind
 from query_api.thrift.call import RelayReason
@@ -48,7 +48,7 @@ class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
     """Partitions in the order of their names."""
 
     needs: ClassVar[tuple[TargetKind, ...]] = (TargetKind.PARTITIONS,)
-    wanted: Wanted = Wanted()
+    wanted: PartitionSelection = PartitionSelection()
     names: tuple[str, ...] | None = None
     """The names of exactly the partitions to return, instead of a selection."""
     most: int | None = None
@@ -93,7 +93,7 @@ class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
             return RelayReason.COLLATION
 
     def _chosen(self, table: bytes, traits: TableTraits, objects: Objects) -> Outcome:
-        wanted = self.wanted if self.names is None else Wanted(names=self.names)
+        wanted = self.wanted if self.names is None else PartitionSelection(names=self.names)
         wanted = msgspec.structs.replace(wanted, collation=self.collation)
         if self.of_each is Of.NUMBER:
             return CountPartitions(self.table, wanted).answer(objects).to_bytes(4)

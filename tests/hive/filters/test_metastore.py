@@ -14,7 +14,7 @@ from hive.filters.partition_filter import by_filter
 from hive.filters.semantics import PartitionKey
 from hive.names import DEFAULT_PARTITION, partition_name, table_name
 from query_api.cached_objects import CachedObjects
-from query_api.reads.partitions import ListPartitionNames, Wanted
+from query_api.reads.partitions import ListPartitionNames, PartitionSelection
 from state.records.actions import CreateTable, PutPartitions
 from tests.hive.filters.corpus import STRINGS, VALUES, Corpus
 from tests.hive.filters.narrowing import narrowed
@@ -247,7 +247,7 @@ def cached() -> CachedObjects:
 
 
 def our_names(cached: CachedObjects, *values: str) -> list[str]:
-    return list(ListPartitionNames(TABLE, Wanted(prefix=values)).answer(cached).items)
+    return list(ListPartitionNames(TABLE, PartitionSelection(prefix=values)).answer(cached).items)
 
 
 @pytest.mark.parametrize("value", [*STRINGS, DEFAULT_PARTITION, ""])

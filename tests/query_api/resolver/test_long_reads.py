@@ -10,7 +10,7 @@ from query_api.backend import Backend
 from query_api.cached_objects import CachedObjects
 from query_api.hot_tables import FEW_PARTITIONS
 from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions, Read, Rendered
-from query_api.reads.partitions import Wanted
+from query_api.reads.partitions import PartitionSelection
 from query_api.requirement import Consistency, Requirement
 from query_api.resolver.answer import ReadAnswer
 from query_api.thrift.call import RelayReason
@@ -29,7 +29,7 @@ from tests.query_api.shards import (
 )
 
 ANY = Requirement(Consistency.ANY, latest=False)
-BY_FILTER = Wanted(filter="ds >= 'd007'")
+BY_FILTER = PartitionSelection(filter="ds >= 'd007'")
 READS: dict[str, Read[Any]] = {
     "names": ListPartitionNames(ORDERS),
     "names by filter": ListPartitionNames(ORDERS, BY_FILTER),

@@ -10,7 +10,7 @@ from hive.errors import ThriftError
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.resolver.patience import WAIT_S_MIN
+from query_api.resolver.metastore_latency import WAIT_S_MIN
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute
 from query_api.thrift.metastore import relayed_call
 from query_api.thrift.metastore.client_identity import REPEATED_BYTES_MAX
@@ -333,10 +333,10 @@ async def test_a_shard_without_an_owner_is_the_metastores() -> None:
 async def test_how_long_metastores_take_for_what_the_cache_lacks_is_noted() -> None:
     metastore = Metastore()
     async with serving(metastore, get_table=lambda _: Relay(Reason.BEHIND)) as here:
-        patience = here.server._hub.patience
+        latency = here.server._hub.metastore_latency
         client = await here.connect()
         await client.call("other")
-        assert patience.wait_s == WAIT_S_MIN
+        assert latency.wait_s == WAIT_S_MIN
         metastore.delay_s = 4 * WAIT_S_MIN
         await client.call("get_table")
-        assert patience.wait_s >= 2 * WAIT_S_MIN
+        assert latency.wait_s >= 2 * WAIT_S_MIN

@@ -1,7 +1,7 @@
 """The objects that workers asked for, until a connector reads them, and the records they take."""
 
 from connectors.loads.chunks import CHUNK_BYTES_MAX
-from connectors.loads.rereads import OBJECTS_MAX, TABLES_MAX, Wanted, _chunks
+from connectors.loads.rereads import OBJECTS_MAX, TABLES_MAX, RequestedObjects, _chunks
 from hive.names import table_name
 from state.records.objects import PartitionImage
 
@@ -9,27 +9,27 @@ TABLE = table_name(None, "db", "t")
 
 
 def test_objects_are_taken_once_and_in_order() -> None:
-    wanted = Wanted()
-    wanted.add(TABLE, [("b",), ()])
-    wanted.add(TABLE, [("a",), ("b",)])
-    assert wanted.take(TABLE) == [(), ("a",), ("b",)]
-    assert wanted.take(TABLE) == []
+    requested = RequestedObjects()
+    requested.add(TABLE, [("b",), ()])
+    requested.add(TABLE, [("a",), ("b",)])
+    assert requested.take(TABLE) == [(), ("a",), ("b",)]
+    assert requested.take(TABLE) == []
 
 
 def test_there_is_room_for_so_many_objects_of_a_table() -> None:
-    wanted = Wanted()
+    requested = RequestedObjects()
     for _ in range(2):
-        wanted.add(TABLE, [(str(number),) for number in range(OBJECTS_MAX + 1)])
-    assert len(wanted.take(TABLE)) == OBJECTS_MAX
+        requested.add(TABLE, [(str(number),) for number in range(OBJECTS_MAX + 1)])
+    assert len(requested.take(TABLE)) == OBJECTS_MAX
 
 
 def test_there_is_room_for_so_many_tables() -> None:
-    wanted = Wanted()
+    requested = RequestedObjects()
     for number in range(TABLES_MAX):
-        wanted.add(TABLE._replace(table=f"t{number}"), [()])
-    wanted.add(TABLE, [()])
-    assert wanted.take(TABLE) == []
-    assert wanted.take(TABLE._replace(table="t0")) == [()]
+        requested.add(TABLE._replace(table=f"t{number}"), [()])
+    requested.add(TABLE, [()])
+    assert requested.take(TABLE) == []
+    assert requested.take(TABLE._replace(table="t0")) == [()]
 
 
 def test_rows_that_are_too_large_for_one_record_come_in_several() -> None:

@@ -11,7 +11,7 @@ from query_api.latest.row_effects import RowEffects
 from query_api.reads import GetTable
 from query_api.requirement import Requirement
 from query_api.resolver.answer import Miss, ReadAnswer
-from query_api.resolver.patience import WAIT_S_MAX, WAIT_S_MIN, Patience
+from query_api.resolver.metastore_latency import WAIT_S_MAX, WAIT_S_MIN, MetastoreLatency
 from tests.query_api.http.read_client import EmptyDatabase
 from tests.query_api.shards import (
     ORDERS,
@@ -25,21 +25,21 @@ from tests.query_api.shards import (
 
 @given(st.lists(st.floats(0, 60)))
 def test_it_stays_within_its_bounds(taken_s: list[float]) -> None:
-    patience = Patience()
+    latency = MetastoreLatency()
     for seconds in taken_s:
-        patience.note(seconds)
-        assert WAIT_S_MIN <= patience.wait_s <= WAIT_S_MAX + 1e-9
+        latency.note(seconds)
+        assert WAIT_S_MIN <= latency.wait_s <= WAIT_S_MAX + 1e-9
 
 
 @given(st.lists(st.floats(0, 60), max_size=20), st.floats(WAIT_S_MIN, WAIT_S_MAX))
 def test_it_follows_what_metastores_take_now(before_s: list[float], now_s: float) -> None:
-    patience = Patience()
-    assert patience.wait_s == WAIT_S_MIN
+    latency = MetastoreLatency()
+    assert latency.wait_s == WAIT_S_MIN
     for seconds in before_s:
-        patience.note(seconds)
+        latency.note(seconds)
     for _ in range(200):
-        patience.note(now_s)
-    assert abs(patience.wait_s - now_s) < 0.001
+        latency.note(now_s)
+    assert abs(latency.wait_s - now_s) < 0.001
 
 
 async def test_the_slower_metastores_are_the_longer_a_read_waits_for_its_shard() -> None:
@@ -54,7 +54,7 @@ async def test_the_slower_metastores_are_the_longer_a_read_waits_for_its_shard()
 
     assert isinstance(await resolver.cached(read, Requirement()), Miss)
     # A busy machine may wake the reader late, so metastores are slower still.
-    resolver.patience.note(20 * moves_after_s)
+    resolver.metastore_latency.note(20 * moves_after_s)
     moving = asyncio.create_task(move())
     assert isinstance(await resolver.cached(read, Requirement()), ReadAnswer)
     await moving

@@ -1,4 +1,5 @@
-"""How long a read waits for a shard that lags, where a metastore would answer otherwise."""
+"""How long metastores take, and so how long a read waits for a shard that lags, where a metastore
+would answer otherwise."""
 
 from typing import Final
 
@@ -7,11 +8,12 @@ WAIT_S_MAX: Final = 0.1
 _WEIGHT: Final = 1 / 16
 
 
-class Patience:
-    """A read waits as long as a metastore takes for one, by the times of the last ones.
+class MetastoreLatency:
+    """How long a metastore takes for a read, by the times of the last ones.
 
-    So a wait in vain at most doubles the time until the answer. With a distant database metastores
-    take long, and the shard nearly always catches up before them.
+    A read waits for its shard as long, so that a wait in vain at most doubles the time until the
+    answer. With a distant database metastores take long, and the shard nearly always catches up
+    before them.
     """
 
     def __init__(self) -> None:
@@ -19,6 +21,7 @@ class Patience:
 
     @property
     def wait_s(self) -> float:
+        """How long a read waits for its shard."""
         return WAIT_S_MIN if self._mean_s is None else max(WAIT_S_MIN, self._mean_s)
 
     def note(self, seconds: float) -> None:
