@@ -120,7 +120,7 @@ def prewarm(url: str, broker: str, threads: int) -> Loader:
     return loader
 
 
-class Telling(Metastore):
+class LoggingMetastore(Metastore):
     """A metastore with CachedStore that logs how long its prewarm took."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
@@ -142,7 +142,7 @@ def cached_store_s(url: str) -> float:
             sa.make_url(url), folder / "warehouse", cached_store=True, optimizes=True
         )
         log = folder / "log"
-        with running(Telling(folder, settings), log):
+        with running(LoggingMetastore(folder, settings), log):
             while (
                 prewarmed := re.search(r"Time taken in prewarming = (\d+)", log.read_text())
             ) is None:

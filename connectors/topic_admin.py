@@ -107,12 +107,14 @@ def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:
     so does the one that tells its position, however many records of loads came after it.
     Operators' orders are carried along.
     """
-    telling = tails.find(topic).offsets
+    position_offsets = tails.find(topic).offsets
     cuts = {}
     for shard, first, end in describe(topic).partitions:
         offset = min(keep_from.get(shard, first), end - tails.WINDOW_RECORDS)
-        told_at = telling[shard]
-        cuts[shard] = max(first, offset if told_at is None else min(offset, told_at))
+        position_offset = position_offsets[shard]
+        cuts[shard] = max(
+            first, offset if position_offset is None else min(offset, position_offset)
+        )
     allowed = carry_orders(topic, cuts)
     places = [TopicPartition(topic.name, shard, offset) for shard, offset in allowed.items()]
     admin = topic.admin()

@@ -59,17 +59,17 @@ def stored_figures(data: Mapping[str, Mapping[str, Any]]) -> Figures:
     return figures._replace(long_low=_whole(low), long_high=_whole(high))
 
 
-def told_figures(type_: str, figures: Figures) -> dict[str, dict[str, Any]] | None:
+def returned_figures(type_: str, figures: Figures) -> dict[str, dict[str, Any]] | None:
     """The ColumnStatisticsData that the metastore returns for a column of this type; None if it
     returns none."""
     type_figures = _kind(type_)
     if type_figures is None:
         return None
     kind, tell = type_figures
-    figures_told = tell(figures)
-    if any(value is None for name, value in figures_told.items() if name not in OPTIONAL_FIGURES):
+    returned = tell(figures)
+    if any(value is None for name, value in returned.items() if name not in OPTIONAL_FIGURES):
         return None
-    return {kind: {name: value for name, value in figures_told.items() if value is not None}}
+    return {kind: {name: value for name, value in returned.items() if value is not None}}
 
 
 def figures_kind(type_: str) -> str | None:

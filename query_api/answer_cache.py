@@ -19,7 +19,7 @@ from query_api.requirement import ANY_AGE_MS
 from query_api.shards import Views
 from query_api.targets import Target
 
-ASKED_ONCE_MAX: Final = 32_768
+UNCACHED_MAX: Final = 32_768
 
 
 class CachedAnswer(msgspec.Struct, eq=False):
@@ -92,7 +92,7 @@ class AnswerCache(Generic[K, A]):
         self._body_bytes_max = body_bytes_max
         self._answers: OrderedDict[K, A] = OrderedDict()
         self._bytes = 0
-        self._asked_once: set[int] = set()
+        self._uncached: set[int] = set()
         """The hashes of questions whose answers were not cached."""
 
     def get(self, key: K) -> A | None:
@@ -122,12 +122,12 @@ class AnswerCache(Generic[K, A]):
         if 2 * self._bytes < self._bytes_max:
             return True
         question = hash(key)
-        if question in self._asked_once:
-            self._asked_once.discard(question)
+        if question in self._uncached:
+            self._uncached.discard(question)
             return True
-        if len(self._asked_once) >= ASKED_ONCE_MAX:
-            self._asked_once.clear()
-        self._asked_once.add(question)
+        if len(self._uncached) >= UNCACHED_MAX:
+            self._uncached.clear()
+        self._uncached.add(question)
         return False
 
     def put(self, key: K, answer: A) -> None:

@@ -25,7 +25,7 @@ class ColumnFigures(NamedTuple):
     """A ColumnStatisticsObj, without figures if the metastore can't return them."""
 
     @property
-    def is_told(self) -> bool:
+    def is_returned(self) -> bool:
         return View(self.data).struct(_FIGURES) is not None
 
 

@@ -328,8 +328,10 @@ class PublishSession:
 
     def _report_transactions(self) -> None:
         now = time.monotonic()
-        asked_at = self._open_asked_at
-        if self._open is None and (asked_at is None or now - asked_at >= self._pace.transactions_s):
+        open_asked_at = self._open_asked_at
+        if self._open is None and (
+            open_asked_at is None or now - open_asked_at >= self._pace.transactions_s
+        ):
             self._open, self._open_asked_at = self._source.open_transactions(), now
             self._listener.look(self._open)
         opened = self._open

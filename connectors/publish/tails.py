@@ -30,7 +30,7 @@ class Tail:
     """The latest epoch of any record, though it says nothing of the position."""
     published: set[PublishedEvent] = field(default_factory=set)
     """The events of this epoch whose hashes are known."""
-    telling: int = 0
+    comparable_records: int = 0
     """The number of records seen that tell what was published or loaded."""
     offset: int | None = None
     """The offset of the record that tells the position; None if none does."""
@@ -43,7 +43,7 @@ class Tail:
     @property
     def is_enough(self) -> bool:
         """Whether the position is found, and enough that was published to compare it."""
-        return self.found and self.telling >= WINDOW_RECORDS // 2
+        return self.found and self.comparable_records >= WINDOW_RECORDS // 2
 
     def see(self, head: RecordHeaders | None, offset: int) -> None:
         """Takes note of a record and its offset; records come in the order of the topic.
@@ -55,7 +55,7 @@ class Tail:
         """
         if head is None:
             return
-        self.telling += head.kind is not RecordKind.CONTROL
+        self.comparable_records += head.kind is not RecordKind.CONTROL
         if follows(head.epoch, self.trace):
             self.trace = head.epoch
         if head.kind is RecordKind.LOAD:
@@ -129,7 +129,7 @@ def find(topic: Topic, doubtful_from: Sequence[int] | None = None) -> Tails:
                 shard: max(bounds[shard].first, ends[shard] - windows[shard]) for shard in missing
             }
             for shard in missing:
-                tails[shard].telling = 0
+                tails[shard].comparable_records = 0
             for message in reader.read(starts, ends):
                 tail = tails[message.partition()]
                 tail.see(headers.read(message.headers()), message.offset())

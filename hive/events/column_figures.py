@@ -2,7 +2,7 @@
 
 from typing import Any, Final, NamedTuple
 
-from hive.column_statistics import OPTIONAL_FIGURES, figures_kind, stored_figures, told_figures
+from hive.column_statistics import OPTIONAL_FIGURES, figures_kind, returned_figures, stored_figures
 from hive.events.event_types import ColumnImage
 from hive.thrift.binary import decode, encode
 from hive.thrift.statistics import (
@@ -29,7 +29,7 @@ def column_image(item: dict[str, Any]) -> ColumnImage:
     data = transcode_value(COLUMN_STATISTICS_OBJ, item)
     if not _is_returned_as_sent(item):
         sent = decode(COLUMN_STATISTICS_OBJ, data)
-        figures = told_figures(sent["colType"], stored_figures(sent["statsData"]))
+        figures = returned_figures(sent["colType"], stored_figures(sent["statsData"]))
         data = encode(COLUMN_STATISTICS_OBJ, {**sent, "statsData": figures})
     return ColumnImage(item["1"]["str"].lower(), data)
 

@@ -90,7 +90,7 @@ class Ids(Sequence[int]):
         if self.distinct and end > bisect_right(other.values, last):
             return False
         if self.bits is None or other.bits is None:
-            return self._found_in(other, end)
+            return self._contained_in(other, end)
         ours = self.bits
         if self.values[-1] > last:
             ours &= (1 << (last - self.base + 1)) - 1
@@ -100,7 +100,7 @@ class Ids(Sequence[int]):
         theirs = other.bits << shift if shift >= 0 else other.bits >> -shift
         return ours & theirs == ours
 
-    def _found_in(self, other: "Ids", end: int) -> bool:
+    def _contained_in(self, other: "Ids", end: int) -> bool:
         """Whether the other sequence contains all of the first ids; equal stretches are compared at
         once."""
         place = there = 0

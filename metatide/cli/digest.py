@@ -39,7 +39,7 @@ def command(store: Path, other: Path | None) -> None:
     compared = {
         "compared": len(both),
         "different": different,
-        "told_by_one_only": len(digests.keys() | other_digests.keys()) - len(both),
+        "in_one_only": len(digests.keys() | other_digests.keys()) - len(both),
     }
     click.echo(orjson.dumps(compared, option=orjson.OPT_INDENT_2))
     sys.exit(bool(different))

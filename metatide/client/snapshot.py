@@ -45,14 +45,14 @@ def snapshot_of(tables: Sequence[str], write_ids: WriteIds) -> Snapshot:
     """The snapshot of these tables in the server's response, which is in their order."""
     of_tables = write_ids.tables
     full_names = [table.fullTableName for table in of_tables]
-    asked_for = list(dict.fromkeys(table.lower() for table in tables))
-    if len(asked_for) != len(full_names):
+    lower_names = list(dict.fromkeys(table.lower() for table in tables))
+    if len(lower_names) != len(full_names):
         raise ValueError("a snapshot of a table by two names: give it one, with or without catalog")
     return Snapshot(
         write_ids.validTxnList,
         {table.fullTableName: table.validWriteIdList for table in of_tables},
         {table.fullTableName: table.id for table in of_tables if table.id is not None},
-        {**{name: name for name in full_names}, **dict(zip(asked_for, full_names, strict=True))},
+        {**{name: name for name in full_names}, **dict(zip(lower_names, full_names, strict=True))},
     )
 
 

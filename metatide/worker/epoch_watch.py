@@ -56,14 +56,14 @@ class EpochWatch:
         """Watches until it is cancelled."""
         while True:
             try:
-                if not self._is_told and (topic := self._topic()) is not None:
+                if not self._has_live_epochs and (topic := self._topic()) is not None:
                     await self._watch(topic)
             except (MetatideError, KafkaException) as error:
                 log.debug("the epoch can't be read from the topic", why=str(error))
             await asyncio.sleep(FIRST_S if self._epoch is None else EVERY_S)
 
     @property
-    def _is_told(self) -> bool:
+    def _has_live_epochs(self) -> bool:
         """Whether shards here tell the epoch."""
         epochs = list(self._live_epochs())
         self._learn(epochs)
@@ -74,7 +74,7 @@ class EpochWatch:
         client = TopicClient(topic.servers, topic.name, topic.security)
         reader = await asyncio.to_thread(PartitionsReader, topic)
         try:
-            while not self._is_told:
+            while not self._has_live_epochs:
                 bounds = await asyncio.to_thread(_some_bounds, client, topic.shards)
                 starts = {n: max(at.first, at.end - LAST_RECORDS) for n, at in bounds.items()}
                 ends = {n: at.end for n, at in bounds.items() if starts[n] < at.end}

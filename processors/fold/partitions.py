@@ -52,8 +52,9 @@ def change_partitions(change: TableChange, action: PutPartitions) -> None:
         if change.state.detailed and not same:
             _end_statistics(change, partition.values, has_none=False)
         # A truncation is stored before its event, in a transaction of its own.
-        is_told = bool(partition.data) and not action.truncates and not is_misnamed
-        entry, locked = _entry(event, partition), is_told and not _is_outdated(work, key, partition)
+        shows_stored = bool(partition.data) and not action.truncates and not is_misnamed
+        entry = _entry(event, partition)
+        locked = shows_stored and not _is_outdated(work, key, partition)
         if locked:
             entry = entry._replace(data=_as_marked(work, key, entry.data), mark=Mark.ORDERED)
         replaced = change.replace(key, entry, None)

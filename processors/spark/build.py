@@ -9,7 +9,7 @@ from pyspark import SparkContext
 
 from processors.replay.replay import replay
 from processors.spark.scratch import scratch
-from processors.spark.task import telling
+from processors.spark.task import errors_with_shard
 from state.image import Images
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
@@ -55,7 +55,7 @@ def _build(topic: Topic, place: Place, task: tuple[int, int]) -> Built:
     with scratch() as folder:
         path = folder / "store"
         store = Store(path, shard_identity(topic, shard), families=SHARD_FAMILIES, budget=budget)
-        with store, telling(store), TopicReader(topic) as reader:
+        with store, errors_with_shard(store), TopicReader(topic) as reader:
             replay(store, reader, end=end, whole=True)
             return publish(topic, Images(place.url, budget), store, folder / "image")
 

@@ -24,7 +24,7 @@ from processors.spark.build import Built, Place, publish
 from processors.spark.executor_store import kept_store
 from processors.spark.kafka_source import source_options
 from processors.spark.records import add, fetch
-from processors.spark.task import telling
+from processors.spark.task import errors_with_shard
 from state.image import Images
 from state.store import MemoryBudget
 from state.store.families import shard_identity
@@ -123,7 +123,7 @@ def _fold(topic: Topic, place: Place, keep: int, rows: Iterable[Any]) -> Iterato
     if first is None:
         return
     shard = first.partition
-    with kept_store(topic, shard, place) as local, telling(local.store):
+    with kept_store(topic, shard, place) as local, errors_with_shard(local.store):
         applier = Applier(local.store)
         for row in chain((first,), records):
             assert row.partition == shard

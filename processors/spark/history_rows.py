@@ -16,7 +16,7 @@ from processors.applier import Applier
 from processors.spark.kafka_source import source_options
 from processors.spark.records import add
 from processors.spark.scratch import scratch
-from processors.spark.task import telling
+from processors.spark.task import errors_with_shard
 from state.loads import Cold
 from state.records import (
     AnyRecord,
@@ -93,7 +93,7 @@ def _tell(topic: Topic, memory_bytes: int, rows: Iterable[Any]) -> Iterator[Hist
     with (
         scratch() as folder,
         Store(folder / "store", identity, families=SHARD_FAMILIES, budget=budget) as store,
-        telling(store),
+        errors_with_shard(store),
     ):
         applier, cold = Applier(store), Coldness(store)
         for row in chain((first,), records):

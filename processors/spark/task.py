@@ -8,7 +8,7 @@ from state.store import Store
 
 
 @contextmanager
-def telling(store: Store) -> Iterator[None]:
+def errors_with_shard(store: Store) -> Iterator[None]:
     """Adds the shard and the last event to errors of a store."""
     try:
         yield

@@ -89,13 +89,13 @@ class MetastoreVerdicts:
         if _holds(verdict, area, before):
             # Another call of the user has asked meanwhile.
             return verdict.is_allowed
-        asked_s, began = elapsed_s(), Position(before.epoch, before.current)
+        start_s, began = elapsed_s(), Position(before.epoch, before.current)
         verdict.until_s = 0.0
         is_allowed = await reader.may_read(area)
         if is_allowed is None:
             return False
         verdict.is_allowed, verdict.reached = is_allowed, began
-        verdict.until_s = asked_s + self._valid_s
+        verdict.until_s = start_s + self._valid_s
         return is_allowed
 
     async def _log(self, reached: Position) -> LatestLog | None:

@@ -140,9 +140,9 @@ class Service:
         if header(scope, FORWARDED) is None:
             answer = await self._parts.answer(read, requirement)
         if answer is None:
-            asked_for = Rendered(read, endpoint.encode) if lines is None else read
+            to_answer = Rendered(read, endpoint.encode) if lines is None else read
             latest = scope.get("state", {}).get("latest_read")
-            answer = await self._resolver.answer(asked_for, requirement, latest)
+            answer = await self._resolver.answer(to_answer, requirement, latest)
         self.metrics.answered(answer.source, answer.reason, endpoint.id, perf_counter() - start)
         headers = grounds(answer)
         if isinstance(answer.value, NoSuchObjectError):

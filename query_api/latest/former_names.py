@@ -24,14 +24,14 @@ class FormerNames(Mapping[TableName, Names]):
 
     def __init__(self) -> None:
         self._names: dict[TableName, Names] = {}
-        self._seen_at: dict[TableName, int] = {}
+        self._noted_at: dict[TableName, int] = {}
         self._forgets_from = FORGETS_FROM
 
     def note(self, table: TableName, names: Names, applied: int) -> None:
         """Notes what a shard that has applied this event says of a table."""
         if names:
             self._names[table] = names
-            self._seen_at[table] = applied
+            self._noted_at[table] = applied
             if len(self._names) >= self._forgets_from:
                 self._forget_before(applied - KEPT_EVENTS)
         elif self._names and table in self._names:
@@ -50,11 +50,11 @@ class FormerNames(Mapping[TableName, Names]):
         return len(self._names)
 
     def _forget_before(self, event: int) -> None:
-        for table, seen_at in list(self._seen_at.items()):
-            if seen_at < event:
+        for table, noted_at in list(self._noted_at.items()):
+            if noted_at < event:
                 self._forget(table)
         self._forgets_from = max(FORGETS_FROM, 2 * len(self._names))
 
     def _forget(self, table: TableName) -> None:
         self._names.pop(table, None)
-        self._seen_at.pop(table, None)
+        self._noted_at.pop(table, None)

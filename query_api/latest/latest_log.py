@@ -41,21 +41,21 @@ class LatestLog:
         self._marks = marks
         self._former_names = former_names
         self.current = current
-        self._known_after = current
+        self._complete_after = current
         self._everything = self._last_of_any_table = 0
         self._tables: dict[TableName, int] = {}
         self._others: dict[Target, int] = {}
         for event, touched in reversed(rows):
-            if event != self._known_after:
+            if event != self._complete_after:
                 break
-            self._known_after = event - 1
+            self._complete_after = event - 1
             self._add(event, touched)
 
     def about(self, target: Target, applied: int) -> Current:
         """Whether a target that is complete up to `applied` is complete up to the current event."""
         if applied >= self.current:
             return Current(self.current)
-        if applied < self._known_after:
+        if applied < self._complete_after:
             return Current(self.current, Reason.GAP)
         last = max(self._last_of(target), self._everything)
         return Current(self.current, Reason.BEHIND if last > applied else None)

@@ -141,7 +141,7 @@ class ThreadReader:
         self._version = version
         self._connection: sa.Connection | None = None
         self._driver: Any = None
-        self._renewed_at_s = self._kept_until_s = 0.0
+        self._renewed_at_s = self._usable_until_s = 0.0
         self._thread = ThreadPoolExecutor(1, "latest")
 
     async def read(self, first: int, messages_after: int) -> Tail:
@@ -173,7 +173,7 @@ class ThreadReader:
         try:
             connection = _connected(self._engine)
         except SQLAlchemyError:
-            if self._connection is None or now_s >= self._kept_until_s:
+            if self._connection is None or now_s >= self._usable_until_s:
                 raise
             self._renewed_at_s = elapsed_s() + _RETRY_S
             return self._connection
@@ -182,7 +182,7 @@ class ThreadReader:
         self._close()
         self._connection, self._driver = connection, connection.connection.dbapi_connection
         self._statement = tail_statement(metadata(self._version()))
-        self._renewed_at_s, self._kept_until_s = now_s + RECYCLED_S, now_s + 2 * RECYCLED_S
+        self._renewed_at_s, self._usable_until_s = now_s + RECYCLED_S, now_s + 2 * RECYCLED_S
         return connection
 
     def _close(self) -> None:

@@ -106,5 +106,7 @@ def _chosen(
     return sorted(
         column
         for column in figures
-        if column.engine == engine and (not columns or column.column in columns) and column.is_told
+        if column.engine == engine
+        and (not columns or column.column in columns)
+        and column.is_returned
     )

@@ -16,7 +16,7 @@ from hive.urls import masked
 from state import digest
 from state.image import manifest as manifests
 from state.image.manifest import File, Manifest
-from state.image.storage import Storage, heed
+from state.image.storage import Storage, raise_if_stopped
 from state.store import Identity, MemoryBudget, ReadOnlyStore, Store, StorePosition
 from state.store.families import SHARD_FAMILIES
 
@@ -131,10 +131,10 @@ class Images:
         path.mkdir(parents=True)
         try:
             for file in manifest.files:
-                heed(stop)
+                raise_if_stopped(stop)
                 self._fetch(manifest, file, path / file.name, stop)
             self._check(manifest, path)
-            heed(stop)
+            raise_if_stopped(stop)
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
             raise
@@ -176,12 +176,12 @@ class Images:
         assert keep >= 1
 
         def is_old(path: str) -> bool:
-            heed(stop)
+            raise_if_stopped(stop)
             return self._is_old(path)
 
         fitting_count = 0
         for path, manifest in self._own(identity):
-            heed(stop)
+            raise_if_stopped(stop)
             if fitting_count == keep:
                 self._storage.remove(path)
             elif fits(manifest.position):

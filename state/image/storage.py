@@ -40,7 +40,7 @@ def _with_one_error(
     return checked
 
 
-def heed(stop: Event | None) -> None:
+def raise_if_stopped(stop: Event | None) -> None:
     """Gives up what is under way if nobody waits for it any more."""
     if stop is not None and stop.is_set():
         raise StoppedError("nobody waits for this work on images any more")
@@ -54,7 +54,7 @@ class _Pieces(Callback):  # type: ignore[misc]
         self._stop = stop
 
     def relative_update(self, inc: int = 1) -> None:
-        heed(self._stop)
+        raise_if_stopped(self._stop)
         super().relative_update(inc)
 
 

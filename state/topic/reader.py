@@ -62,7 +62,7 @@ class TopicReader:
         """The offsets that the shard's partition holds now."""
         where = TopicPartition(self._topic.name, shard)
         for timeout_s in _BOUNDS_TIMEOUTS_S:
-            self._heed_stop()
+            self._raise_if_stopped()
             try:
                 return Bounds(*self._consumer.get_watermark_offsets(where, timeout=timeout_s))
             except KafkaException as error:
@@ -91,7 +91,7 @@ class TopicReader:
                 retries += 1
                 expected = self._recover(shard, expected, fault, retries)
             if not batch:
-                self._heed_stop()
+                self._raise_if_stopped()
             if silence.too_long:
                 raise self._error(shard, f"nothing came for {silence.max_s:g} s")
 
@@ -137,7 +137,7 @@ class TopicReader:
     def _seek(self, shard: int, offset: int) -> None:
         self._consumer.assign([TopicPartition(self._topic.name, shard, offset)])
 
-    def _heed_stop(self) -> None:
+    def _raise_if_stopped(self) -> None:
         if self.stop is not None and self.stop.is_set():
             raise StoppedError(f"the topic {self._topic.name} isn't read any further")
 

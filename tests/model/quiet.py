@@ -127,14 +127,14 @@ def check_all_is_served(world: World) -> None:
     for table in now.content.tables.values():
         name = table.name
         reader = world.shards[table_shard(name, SHARDS)].reader
-        all_asked = [_everything(reader)]
+        requests = [_everything(reader)]
         ids = now.valid_ids(name, None)
         # Ids that began anew without an event are noticed at the next allocation. And Hive cuts
         # a list without committed ids short: an id that was given up lies beyond its end then.
         cut_short = ids.hwm < now.next_ids.get(name, 1) - 1
         if table.row.managed and not world.store.history.restarts and not cut_short:
-            all_asked.append(ReadRequest(write_ids=ByWriteIds(ids, table.row.id)))
-        for request in all_asked:
+            requests.append(ReadRequest(write_ids=ByWriteIds(ids, table.row.id)))
+        for request in requests:
             for rule in (serving.table, serving.statistics):
                 refused = rule(reader, name, request)
                 assert refused is None, f"{name} is {refused} for {request}"

@@ -51,7 +51,7 @@ def test_once_half_is_taken_a_question_must_come_twice(monkeypatch: pytest.Monke
         True,
         False,
     ]
-    monkeypatch.setattr(answer_cache, "ASKED_ONCE_MAX", 2)
+    monkeypatch.setattr(answer_cache, "UNCACHED_MAX", 2)
     assert not replies.admits(b"d")
     assert not replies.admits(b"e"), "those asked for once are forgotten when they are too many"
     assert not replies.admits(b"c")

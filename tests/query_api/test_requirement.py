@@ -47,8 +47,8 @@ def test_a_list_with_a_positive_id_is_checked_and_everything_else_is_latest() ->
     assert checked.table_id == 5
     assert checked.write_ids is not None
     assert checked.write_ids.hwm == 12
-    for given_ in ({}, {"write_ids": LIST}, {"table_id": "5"}):
-        assert parse(given_) == Requirement()
+    for parameters in ({}, {"write_ids": LIST}, {"table_id": "5"}):
+        assert parse(parameters) == Requirement()
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_position_can_be_added_to_each() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_", "says"),
+    ("parameters", "says"),
     [
         ({"consistency": "strong"}, "write one of any, at_least, write_ids, within, latest"),
         ({"consistency": "at_least"}, "needs a min_position"),
@@ -176,9 +176,9 @@ def test_a_position_can_be_added_to_each() -> None:
         ({"write_ids": "sales.orders:x:1::", "table_id": "5"}, "bad write-id list"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_advice(given_: dict[str, str], says: str) -> None:
+def test_what_makes_no_sense_is_refused_with_advice(parameters: dict[str, str], says: str) -> None:
     with pytest.raises(InputError, match=says):
-        parse(given_)
+        parse(parameters)
 
 
 @pytest.mark.parametrize(
@@ -226,10 +226,10 @@ TEXTS = st.text(max_size=40) | st.text(string.digits + ":,-$[]", max_size=40)
 
 
 @given(st.dictionaries(st.sampled_from(PARAMETERS), TEXTS))
-def test_any_text_is_read_or_refused(given_: dict[str, str]) -> None:
+def test_any_text_is_read_or_refused(parameters: dict[str, str]) -> None:
     refusal = ""
     try:
-        requirement = parse(given_)
+        requirement = parse(parameters)
     except InputError as error:
         refusal = str(error)
     else:

@@ -206,8 +206,8 @@ class Group:
             size = len(self.members)
             own = frozenset(n for n in range(count) if (n + start) % size == place)
             self.assigned[member.name] = own
-            told_s = self._random.uniform(*self.HEARTBEAT_S)
-            self._scheduler.after(told_s, partial(member.assign, own))
+            notice_s = self._random.uniform(*self.HEARTBEAT_S)
+            self._scheduler.after(notice_s, partial(member.assign, own))
 
     def _look(self) -> None:
         """Notices who has been silent for too long, and who is back."""

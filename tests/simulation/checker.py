@@ -102,12 +102,12 @@ class Checker:
     def _wrong_write(self, question: Question, applied: int, histories: set[int]) -> str | None:
         """What is wrong with an answer that has all up to an event, of one of these histories."""
         requirement = question.requirement
-        ids, asked_in = requirement.write_ids, question.asked.history
+        ids, history = requirement.write_ids, question.asked.history
         assert ids is not None
         for write in self._database.writes:
             if write.table_id != requirement.table_id or write.history not in histories:
                 continue
-            if write.history != asked_in:
+            if write.history != history:
                 continue
             state = self._database.now.txns.get(write.txn)
             if self._database.now.history != write.history or state is TxnState.ABORTED:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from hive.errors import ImageError, StorageError
 from state.image import Images, Manifest
 from state.image import manifest as manifests
-from state.image.storage import heed
+from state.image.storage import raise_if_stopped
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.stores import SimulatedStore, StorePath
 
@@ -85,7 +85,7 @@ class SimulatedImages(Images):
         assert not path.exists()
         entries = self._storage.entries(self._path(manifest))
         self._storage.spend(*COPY_S)
-        heed(stop)
+        raise_if_stopped(stop)
         path.make(manifest.identity, entries, manifest.position)
         self._storage.scheduler.note(
             f"restores the image of shard {manifest.identity.shard} at {manifest.position.offset}"

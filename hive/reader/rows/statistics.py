@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from hive.column_statistics import Figures, told_figures
+from hive.column_statistics import Figures, returned_figures
 from hive.thrift.binary import encode
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 
@@ -40,7 +40,7 @@ def stored_statistics(row: tuple[Any, ...]) -> StoredStatistics:
         {
             "colName": own.column,
             "colType": own.type,
-            "statsData": told_figures(own.type, own.figures),
+            "statsData": returned_figures(own.type, own.figures),
         },
     )
     engine = own.engine or "hive"

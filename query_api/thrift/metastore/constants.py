@@ -82,7 +82,7 @@ class Constants:
         if self._link is None or not self._link.usable:
             self._results.clear()
             self._link = await self._upstreams.open()
-        asked_s = monotonic()
+        start_s = monotonic()
         kind, result = await ask(self._link, method, arguments)
         if kind != MessageType.REPLY:
             return None
@@ -93,5 +93,5 @@ class Constants:
             self._results.pop((method, arguments), None)
             if len(self._results) >= CACHED_MAX:
                 del self._results[next(iter(self._results))]
-            self._results[method, arguments] = asked_s + CACHED_S, result
+            self._results[method, arguments] = start_s + CACHED_S, result
         return result

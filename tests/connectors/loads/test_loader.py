@@ -169,13 +169,13 @@ def test_what_a_failing_database_kept_from_being_read_again_is_read_later(
     database: Database, events: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = next(scope for scope in scopes(database) if scope.kind is ScopeKind.TABLE).name
-    asked_for: list[dict[TableName, list[Any]]] = []
+    requests: list[dict[TableName, list[Any]]] = []
 
     def fail_once(
         database: Database, sink: Sink, epoch: int, wanted: dict[TableName, list[Any]], *more: Any
     ) -> int:
-        asked_for.append(wanted)
-        if len(asked_for) == 1:
+        requests.append(wanted)
+        if len(requests) == 1:
             raise sa.exc.OperationalError("SELECT", None, Exception("the server has gone"))
         return rereads.reread(database, sink, epoch, wanted, *more)
 
@@ -185,10 +185,10 @@ def test_what_a_failing_database_kept_from_being_read_again_is_read_later(
     loader.start(0, listens=False)
     loader.ask(LoadRequest(0, Scope(ScopeKind.OBJECTS, table), 1, objects=((),)))
     try:
-        until(lambda: loader.idle and len(asked_for) > 1)
+        until(lambda: loader.idle and len(requests) > 1)
     finally:
         loader.stop()
-    assert asked_for[1] == asked_for[0] == {table: [()]}
+    assert requests[1] == requests[0] == {table: [()]}
 
 
 def test_a_load_that_fails_as_none_should_keeps_no_other_from_being_loaded(

@@ -26,8 +26,8 @@ def test_events_and_a_load_amount_to_the_same(metastore_factory: MetastoreFactor
     log.close()
     database = Database(engine, Version.V4_1)
     load(database, loads, 0, scopes(database))
-    loaded, told_by_events = contents(loads), contents(events)
-    warm = {label for label, value in told_by_events.items() if value is not None}
+    loaded, from_events = contents(loads), contents(events)
+    warm = {label for label, value in from_events.items() if value is not None}
     assert {"table hive.both.busy", "table hive.both.child", "names hive.both"} <= warm
     assert all(label in loaded for label in warm if label.startswith("table"))
     # Its statistics were updated without bounds, see SILENT.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hive.column_statistics import stored_figures, told_figures
+from hive.column_statistics import returned_figures, stored_figures
 from hive.events.column_figures import column_image
 from hive.thrift.binary import encode
 from hive.thrift.structs import COLUMN_STATISTICS_DATA, COLUMN_STATISTICS_OBJ
@@ -60,7 +60,7 @@ def figure(type_: Type) -> st.SearchStrategy[Any]:
 @given(st.data())
 def test_figures_are_those_of_the_columns_type(kind: Field, data: st.DataObject) -> None:
     column = data.draw(columns(kind))
-    returned = told_figures(column["colType"], stored_figures(column["statsData"]))
+    returned = returned_figures(column["colType"], stored_figures(column["statsData"]))
     image = column_image(loads(dumps(COLUMN_STATISTICS_OBJ, column)))
     assert image.name == column["colName"].lower()
     assert image.data == encode(COLUMN_STATISTICS_OBJ, {**column, "statsData": returned})

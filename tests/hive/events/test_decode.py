@@ -165,11 +165,13 @@ def test_a_foreign_key_belongs_to_the_child() -> None:
 )
 def test_constraints_of_several_tables_leave_all_in_doubt(kind: str, db: str, table: str) -> None:
     """The row names one of them."""
-    of_one = [{db: "d", table: name} for name in ("t", "T")]
-    assert event(kind, messages.add_constraints(kind, of_one)).table == TableName("hive", "d", "t")
-    of_two = [*of_one, {db: "d", table: "u"}]
+    of_table = [{db: "d", table: name} for name in ("t", "T")]
+    assert event(kind, messages.add_constraints(kind, of_table)).table == TableName(
+        "hive", "d", "t"
+    )
+    of_tables = [*of_table, {db: "d", table: "u"}]
     with pytest.raises(EventError, match="to 2 tables"):
-        event(kind, messages.add_constraints(kind, of_two))
+        event(kind, messages.add_constraints(kind, of_tables))
 
 
 def test_commits_have_write_ids_from_4_1_on() -> None:

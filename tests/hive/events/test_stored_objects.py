@@ -202,9 +202,9 @@ def test_the_write_id_that_an_altered_table_keeps(
     after: dict[str, Any], renamed: bool, stored: int, is_known: bool
 ) -> None:
     before = table(write_id=4, **{"25": {"i64": 77}, "4": {"i32": 5}})
-    value, found_known = altered_table(before, after, renamed=renamed)
+    value, is_certain = altered_table(before, after, renamed=renamed)
     assert value["19"] == {"i64": stored}
-    assert found_known is is_known
+    assert is_certain is is_known
     assert value["25"] == {"i64": 77}
     assert value["4"] == {"i32": 5}
 

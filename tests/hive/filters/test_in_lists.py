@@ -82,11 +82,11 @@ def test_a_list_means_its_comparisons(
     key, row = table[number % len(table)].name, row[: len(table)]
     equalities = " or ".join(f"{key} = {constant}" for constant in of_list)
     listed = compiled(form.format(f"({key}) in ({', '.join(of_list)})"), table)
-    one_by_one = compiled(form.format(f"({equalities})"), table)
-    if isinstance(listed, str) or isinstance(one_by_one, str):
-        assert listed == one_by_one
+    compared = compiled(form.format(f"({equalities})"), table)
+    if isinstance(listed, str) or isinstance(compared, str):
+        assert listed == compared
         return
-    assert passes(listed, row) == passes(one_by_one, row)
-    assert is_inside(listed.spans, row) == is_inside(one_by_one.spans, row)
-    assert is_inside(listed.plain_spans, row) == is_inside(one_by_one.plain_spans, row)
-    assert listed.cast == one_by_one.cast
+    assert passes(listed, row) == passes(compared, row)
+    assert is_inside(listed.spans, row) == is_inside(compared.spans, row)
+    assert is_inside(listed.plain_spans, row) == is_inside(compared.plain_spans, row)
+    assert listed.cast == compared.cast

@@ -5,7 +5,7 @@ from hive.errors import SourceError
 from hive.reader.driver_errors import driver_reason
 
 
-class TellingNothingError(Exception):
+class WordlessError(Exception):
     pass
 
 
@@ -13,7 +13,7 @@ class TellingNothingError(Exception):
     ("error", "reason"),
     [
         (OperationalError("SELECT 1", {}, ValueError("\nno route\nto the host")), "no route"),
-        (OperationalError("SELECT 1", {}, TellingNothingError(" \n")), "TellingNothingError"),
+        (OperationalError("SELECT 1", {}, WordlessError(" \n")), "WordlessError"),
         (InvalidRequestError("it is closed\nby us"), "it is closed"),
         (InvalidRequestError(""), "InvalidRequestError"),
         (SourceError("it can't be read\nnow"), "it can't be read"),

@@ -50,7 +50,7 @@ def test_equal_contents_that_came_about_in_different_ways(tmp_path: Path) -> Non
     second = made(tmp_path / "two", Change(0, 0, 6), create(7, b"x"))
     result = run(first, second)
     assert result.exit_code == 0
-    assert answer(result) == {"compared": 1, "different": [], "told_by_one_only": 0}
+    assert answer(result) == {"compared": 1, "different": [], "in_one_only": 0}
     assert answer(run(first))["exact"] != answer(run(second))["exact"]
 
 
@@ -59,5 +59,5 @@ def test_contents_that_differ_are_named(tmp_path: Path) -> None:
     second = made(tmp_path / "two", create(1, b"y"))
     result = run(first, second)
     assert result.exit_code == 1
-    expected = {"compared": 1, "different": ["table hive.db.t"], "told_by_one_only": 1}
+    expected = {"compared": 1, "different": ["table hive.db.t"], "in_one_only": 1}
     assert answer(result) == expected

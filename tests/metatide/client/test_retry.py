@@ -27,16 +27,16 @@ HEADERS = {
 @contextmanager
 def refusing(times: int, retry_after: Callable[[], str]) -> Iterator[tuple[str, list[float]]]:
     """A server that is busy so many times, and when it was asked."""
-    asked_at: list[float] = []
+    request_times_s: list[float] = []
 
     async def answer(request: Request) -> Response:
-        asked_at.append(time.monotonic())
-        if len(asked_at) <= times:
+        request_times_s.append(time.monotonic())
+        if len(request_times_s) <= times:
             return JSONResponse({"detail": "busy"}, 503, {"Retry-After": retry_after()})
         return JSONResponse({"names": ["hive"]}, headers=HEADERS)
 
     with serving_app(Starlette(routes=[Route("/v1/catalogs", answer)])) as url:
-        yield url, asked_at
+        yield url, request_times_s
 
 
 def in_a_second() -> str:
@@ -46,25 +46,25 @@ def in_a_second() -> str:
 
 @pytest.mark.parametrize("retry_after", [lambda: "1", in_a_second])
 async def test_a_busy_server_is_asked_again_when_it_says(retry_after: Callable[[], str]) -> None:
-    with refusing(1, retry_after) as (url, asked_at), Client(url) as client:
+    with refusing(1, retry_after) as (url, request_times_s), Client(url) as client:
         assert client.catalogs().value == ["hive"]
     # The first answer leaves a moment after the server was asked: it is never earlier than said.
-    assert asked_at[1] - asked_at[0] >= 1
-    with refusing(1, lambda: "0") as (url, asked_at):
+    assert request_times_s[1] - request_times_s[0] >= 1
+    with refusing(1, lambda: "0") as (url, request_times_s):
         async with AsyncClient(url) as awaited:
             assert (await awaited.catalogs()).value == ["hive"]
-    assert len(asked_at) == 2
+    assert len(request_times_s) == 2
 
 
 def test_a_wait_that_is_too_long_is_an_error_at_once() -> None:
     with (
-        refusing(1, lambda: "3600") as (url, asked_at),
+        refusing(1, lambda: "3600") as (url, request_times_s),
         Client(url, Settings(retry_s=5)) as client,
         pytest.raises(UnavailableError, match="busy") as refused,
     ):
         client.catalogs()
     assert refused.value.retry_after_s == 3600
-    assert len(asked_at) == 1
+    assert len(request_times_s) == 1
 
 
 def test_a_server_that_starts_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,9 +85,9 @@ def test_a_server_that_asks_for_no_wait_is_asked_ever_less_often(
 ) -> None:
     waits_s: list[float] = []
     monkeypatch.setattr("metatide.client.retry.time.sleep", waits_s.append)
-    with refusing(5, lambda: retry_after) as (url, asked_at), Client(url) as client:
+    with refusing(5, lambda: retry_after) as (url, request_times_s), Client(url) as client:
         assert client.catalogs().value == ["hive"]
-    assert len(asked_at) == 6
+    assert len(request_times_s) == 6
     for wait_s, least_s in zip(waits_s, (0.1, 0.2, 0.4, 0.8, 1.6), strict=True):
         assert least_s <= wait_s < 2 * least_s
 

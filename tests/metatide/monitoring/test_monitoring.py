@@ -89,9 +89,9 @@ def test_a_query_names_what_is_exported(query: str) -> None:
             own |= {"le"} if selector.name.endswith("_bucket") else set()
         for label, how, value in selector.matchers:
             assert label in own, (selector.name, label)
-            one_of = VALUES[label]
-            matched = [one for one in one_of if re.fullmatch(value, one)]
-            assert matched if "~" in how else value in one_of, (label, value)
+            values = VALUES[label]
+            matched = [one for one in values if re.fullmatch(value, one)]
+            assert matched if "~" in how else value in values, (label, value)
         labels |= own
     assert metrics.grouped_by <= labels
 

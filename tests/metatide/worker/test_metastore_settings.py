@@ -25,7 +25,7 @@ from query_api.http import Settings
 from query_api.requirement import Consistency, Defaults
 from tests.query_api.http.warm_shards import warm
 from tests.query_api.thrift.methods.wire import arguments, request
-from tests.query_api.thrift.serving import HOST, Client, Telling
+from tests.query_api.thrift.serving import HOST, Client, ConfiguredMetastore
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ async def serving(
     of_metastore: dict[str, str], primary: Primary
 ) -> AsyncIterator[WorkerThriftServer]:
     """A worker's Thrift server whose metastore tells these settings."""
-    metastore = Telling(**of_metastore)
+    metastore = ConfiguredMetastore(**of_metastore)
     await metastore.start()
     url = ThriftUrls(f"thrift://{HOST}:{metastore.address[1]}")
     config = Config(thrift=Thrift(port=0), upstream=Upstream(url=url))

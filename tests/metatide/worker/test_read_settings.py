@@ -19,7 +19,7 @@ from query_api.http import Settings
 from query_api.reads import GetTable, ListDatabases
 from query_api.requirement import Consistency, Defaults
 from query_api.thrift.metastore.link import host_port
-from tests.query_api.thrift.serving import Telling
+from tests.query_api.thrift.serving import ConfiguredMetastore
 
 
 def settings(tmp_path: Path, environ: Mapping[str, str]) -> Settings:
@@ -108,7 +108,7 @@ def test_latest_is_refused_where_the_listener_is_not_transactional(
 
 async def test_the_metastore_is_asked_for_its_listener(tmp_path: Path) -> None:
     async def defaults(**its_settings: str) -> Defaults:
-        metastore = Telling(**its_settings)
+        metastore = ConfiguredMetastore(**its_settings)
         await metastore.start()
         url = f"thrift://{host_port(metastore.address)}"
         environ = {"METATIDE_UPSTREAM_URL": url, "METATIDE_READS_CONSISTENCY": "any"}

@@ -233,13 +233,13 @@ def test_impala_12463_interleaved_tables_fold_in_one_batch_as_one_by_one() -> No
         images = (PartitionImage((str(event),), 0, 1, b"p"),)
         actions = (PutPartitions(name, 0, images, added=True) for name in (TABLE, OTHER))
         records += [change(event + at, action) for at, action in enumerate(actions)]
-    in_one, one_by_one = Shard(), Shard()
-    in_one.fold(*records)
+    at_once, in_turn = Shard(), Shard()
+    at_once.fold(*records)
     for record in records:
-        one_by_one.fold(record)
-    assert digest.exact(in_one.store.snapshot()) == digest.exact(one_by_one.store.snapshot())
-    assert len(list(in_one.reader.partitions(OTHER))) == 20
-    assert in_one.signals == one_by_one.signals
+        in_turn.fold(record)
+    assert digest.exact(at_once.store.snapshot()) == digest.exact(in_turn.store.snapshot())
+    assert len(list(at_once.reader.partitions(OTHER))) == 20
+    assert at_once.signals == in_turn.signals
 
 
 def test_impala_12487_alters_of_nothing_but_parameters_need_no_load(written: Log) -> None:

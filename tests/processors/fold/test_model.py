@@ -98,13 +98,13 @@ def test_batches_and_repeated_records_change_nothing(steps: list[Step], seed: in
     for shard, records in enumerate(world.topic.shards):
         if not records:
             continue
-        in_one, again = Shard(), Shard()
-        in_one.fold(*records)
+        at_once, again = Shard(), Shard()
+        at_once.fold(*records)
         for at, record in enumerate(records):
             older = [one for one in records[:at] if isinstance(one, Change)]
             again.fold(record, record, *random.sample(older, min(2, len(older))))
         digests = {
-            digest.exact(one.store.snapshot()) for one in (world.shards[shard], in_one, again)
+            digest.exact(one.store.snapshot()) for one in (world.shards[shard], at_once, again)
         }
         assert len(digests) == 1
 

@@ -219,16 +219,16 @@ def test_a_write_with_an_id_that_nobody_allocated_asks_for_the_ids() -> None:
     assert surprised.fold(change(4, written(9, "b"))) == [], "they are asked for once"
 
 
-@pytest.mark.parametrize("kept_max", [0, 1])
+@pytest.mark.parametrize("ended_max", [0, 1])
 def test_an_end_that_is_not_kept_leaves_its_ids_open_until_they_are_compared(
-    kept_max: int, monkeypatch: pytest.MonkeyPatch
+    ended_max: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(write_ids, "ENDED_MAX", kept_max)
+    monkeypatch.setattr(write_ids, "ENDED_MAX", ended_max)
     full = Shard()
     begin, *rest = whole(IDS, 10, write_ids=(WriteIdsImage(1, ((7, 1),), ()),))
     full.fold(change(10, after=0), begin, change(11, CommitTxn(7, None)), *rest)
     ids = reader(full).write_ids(TABLE)
-    assert ids.snapshot(str(TABLE)) == write_id_list(1, [] if kept_max else [1], table=str(TABLE))
+    assert ids.snapshot(str(TABLE)) == write_id_list(1, [] if ended_max else [1], table=str(TABLE))
     signals = full.fold(OpenTransactions(0, 11, ()))
-    assert signals == ([] if kept_max else [IDS])
-    assert full.floors == ({} if kept_max else {IDS: 11})
+    assert signals == ([] if ended_max else [IDS])
+    assert full.floors == ({} if ended_max else {IDS: 11})

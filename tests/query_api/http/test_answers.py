@@ -197,8 +197,8 @@ def test_an_answer_that_is_known_is_not_sent_again() -> None:
     shards = warm()
     [first] = get(shards, f"{TABLE}?{ANY}")
     etag = first.headers["etag"]
-    for given_ in (etag, f'"x", {etag}', "*"):
-        [again] = get(shards, f"{TABLE}?{ANY}", headers={"If-None-Match": given_})
+    for condition in (etag, f'"x", {etag}', "*"):
+        [again] = get(shards, f"{TABLE}?{ANY}", headers={"If-None-Match": condition})
         assert (again.status_code, again.content) == (304, b"")
         assert grounds(again) == ("cache", "fresh")
     [other] = get(shards, f"{TABLE}?{ANY}", headers={"If-None-Match": '"other"'})
@@ -418,13 +418,13 @@ def test_tokens_let_in_whom_a_file_names(tmp_path: Path) -> None:
     tokens = FileTokens(file)
     assert tokens.holder_of(b"Bearer root")[0] is Role.ADMIN
     assert OPEN.holder_of(None)[0] is Role.ADMIN
-    given_ = Settings(tokens=tokens)
-    [refused] = get(warm(), f"{TABLE}?{ANY}", settings=given_)
+    guarded = Settings(tokens=tokens)
+    [refused] = get(warm(), f"{TABLE}?{ANY}", settings=guarded)
     assert refused.status_code == 401
     assert refused.headers["www-authenticate"] == "Bearer"
     for header, status in (("Bearer secret", 200), ("bearer secret", 200), ("Basic secret", 401)):
         [response] = get(
-            warm(), f"{TABLE}?{ANY}", headers={"Authorization": header}, settings=given_
+            warm(), f"{TABLE}?{ANY}", headers={"Authorization": header}, settings=guarded
         )
         assert response.status_code == status
     file.write_text("write abc")

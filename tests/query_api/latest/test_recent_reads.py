@@ -30,11 +30,11 @@ class Primary:
         self.may_answer.set()
         self.history = LogHistory()
         self.index = SharedRead(self.read, self.history)
-        self.asked_from: list[int] = []
+        self.first_events: list[int] = []
 
     async def read(self, first: int, messages_after: int) -> Tail:
         current = self.current
-        self.asked_from.append(first)
+        self.first_events.append(first)
         async with asyncio.timeout(10):
             await self.may_answer.wait()
         if self.fails:
@@ -82,7 +82,7 @@ async def test_one_read_for_all_every_half_of_the_age(clocked: Clocked) -> None:
         for _ in range(5):
             await asyncio.sleep(0)
     assert 18 <= recent.reads <= 21
-    assert len(primary.asked_from) == recent.reads
+    assert len(primary.first_events) == recent.reads
     await recent.close()
     await primary.index.close()
 
@@ -125,7 +125,7 @@ async def test_a_sequence_below_the_furthest_shard_is_noticed(clocked: Clocked) 
     recent = of(primary, Position(1, 3), Position(1, 11), Position(0, 99))
     recent.within(AGE_MS)
     await until(lambda: primary.history.is_rewound(1))
-    assert primary.asked_from == [3]
+    assert primary.first_events == [3]
     await recent.close()
     await primary.index.close()
 
@@ -136,7 +136,7 @@ async def test_without_shards_nothing_is_read(clocked: Clocked) -> None:
     recent.within(AGE_MS)
     await asyncio.sleep(0.01)
     assert not recent.within(AGE_MS)
-    assert not primary.asked_from
+    assert not primary.first_events
     await recent.close()
 
 

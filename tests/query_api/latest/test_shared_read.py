@@ -28,14 +28,14 @@ class Primary:
     def __init__(self) -> None:
         self.event = 10
         self.began = 0
-        self.asked_from: list[int] = []
+        self.first_events: list[int] = []
         self.may_answer = asyncio.Event()
         self.may_answer.set()
         self.fails = False
 
     async def read(self, first: int, messages_after: int) -> Tail:
         self.began += 1
-        self.asked_from.append(first)
+        self.first_events.append(first)
         event = self.event
         async with asyncio.timeout(10):
             await self.may_answer.wait()
@@ -54,7 +54,7 @@ async def test_all_that_wait_share_one_read() -> None:
     index = SharedRead(primary.read, LogHistory())
     logs = await asyncio.gather(*(index.after_now(Position(0, n)) for n in range(100)))
     assert {log.current for log in logs if log} == {10}
-    assert primary.asked_from == [0]
+    assert primary.first_events == [0]
     await index.close()
 
 

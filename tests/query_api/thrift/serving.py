@@ -194,7 +194,7 @@ class Metastore:
         return True
 
 
-class Telling(Metastore):
+class ConfiguredMetastore(Metastore):
     """Tells these settings; all others are unset."""
 
     def __init__(self, **settings: str) -> None:

@@ -141,10 +141,12 @@ async def test_a_forwarded_call_that_is_none_of_ours_is_refused(
         assert (result("ours") in reply.body) is not relays_reads
 
 
-@pytest.mark.parametrize(("count", "are_told"), [(2, True), (2_000, False)])
-def test_what_an_answer_tells_of_is_told_where_it_isnt_too_much(count: int, are_told: bool) -> None:
+@pytest.mark.parametrize(("count", "are_listed"), [(2, True), (2_000, False)])
+def test_what_an_answer_tells_of_is_told_where_it_isnt_too_much(
+    count: int, are_listed: bool
+) -> None:
     targets = tuple(
         Target(TargetKind.TABLE, ORDERS.database.table(f"t{number}")) for number in range(count)
     )
     fields = answer_fields(answer("a", targets=targets), b"", (), is_guarded=True)
-    assert ("targets" in fields) is are_told
+    assert ("targets" in fields) is are_listed

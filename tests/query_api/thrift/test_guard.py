@@ -30,7 +30,7 @@ DATABASE = of_database(TargetKind.DATABASE, SALES)
 DATABASES = of_catalog(TargetKind.DATABASES, "hive")
 
 
-def telling(*targets: Target) -> Callable[[Call], CallAnswer]:
+def answering_about(*targets: Target) -> Callable[[Call], CallAnswer]:
     return lambda _: answer("cache", targets=targets)
 
 
@@ -41,12 +41,12 @@ async def says(client: Client, method: str) -> str:
 
 
 METHODS: dict[str, Any] = {
-    "get_table": telling(TABLE),
-    "get_partitions": telling(Target(TargetKind.PARTITIONS, ORDERS), TABLE),
-    "get_tables": telling(NAMES, DATABASE),
-    "get_database": telling(DATABASE),
-    "get_all_databases": telling(DATABASES),
-    "get_open_txns": telling(),
+    "get_table": answering_about(TABLE),
+    "get_partitions": answering_about(Target(TargetKind.PARTITIONS, ORDERS), TABLE),
+    "get_tables": answering_about(NAMES, DATABASE),
+    "get_database": answering_about(DATABASE),
+    "get_all_databases": answering_about(DATABASES),
+    "get_open_txns": answering_about(),
     "list_privileges": lambda _: answer("cache"),
 }
 
@@ -133,7 +133,7 @@ async def test_an_authorizer_that_fails_allows_nothing() -> None:
             raise ValueError(f"{reader.user} and {areas}")
 
     async with serving(
-        Metastore(), more={"guard": Guard((), Failing())}, get_table=telling(TABLE)
+        Metastore(), more={"guard": Guard((), Failing())}, get_table=answering_about(TABLE)
     ) as here:
         assert await says(await here.connect(), "get_table") == "m:get_table"
 

@@ -61,10 +61,10 @@ def test_what_cannot_be_written_keeps_nothing_else_of_its_batch_out(
 
     result = tasks.load(reach, WholeLoads(loads, partitions=20))
 
-    kept_out = [scope for scope, _ in loads if scope not in result.ended]
-    assert [(scope.kind, scope.name.table) for scope in kept_out] == [(ScopeKind.TABLE, name)]
+    unwritten = [scope for scope, _ in loads if scope not in result.ended]
+    assert [(scope.kind, scope.name.table) for scope in unwritten] == [(ScopeKind.TABLE, name)]
     assert result.fault is not None
-    assert result.fault.startswith(f"load of table {kept_out[0].name}: ")
+    assert result.fault.startswith(f"load of table {unwritten[0].name}: ")
     assert ended(events) == set(result.ended)
     assert sum(loaded) == len(loads) - 1
     store.engine.dispose()

@@ -4,11 +4,11 @@ import pytest
 
 from query_api.thrift.metastore.settings import MetastoreSettings, fetch_settings
 from query_api.thrift.metastore.upstream import UpstreamSettings
-from tests.query_api.thrift.serving import Metastore, Telling
+from tests.query_api.thrift.serving import ConfiguredMetastore, Metastore
 
 
 async def settings_of(**settings: str) -> MetastoreSettings:
-    metastore = Telling(**settings)
+    metastore = ConfiguredMetastore(**settings)
     await metastore.start()
     try:
         its_settings = await fetch_settings(UpstreamSettings(), metastore.address)

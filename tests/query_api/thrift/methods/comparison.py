@@ -9,7 +9,7 @@ from typing import Any
 from query_api.thrift.call import Call, CallAnswer, Client, Relay
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import corpus
-from tests.query_api.thrift.methods.told_areas import check_areas
+from tests.query_api.thrift.methods.answer_areas import check_areas
 from tests.query_api.thrift.methods.wire import RawClient, result
 
 
