@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
-from types import FunctionType, ModuleType, SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any, Final
 
 import aiohttp.connector
@@ -84,7 +84,7 @@ class Surroundings:
         self._ids = scheduler.random("ids")
         self._images = ImageStorage(scheduler)
 
-    def replacements(self) -> list[tuple[ModuleType, str, object]]:
+    def replacements(self) -> list[tuple[Any, str, object]]:
         brokers, scheduler = self.brokers, self.scheduler
         producer = lambda settings, **_: SimulatedProducer(brokers, settings)  # noqa: E731
         consumer = lambda settings, **_: SimulatedConsumer(brokers, settings)  # noqa: E731
@@ -131,8 +131,7 @@ class Surroundings:
             (query_api.thrift.metastore.upstream, "random", scheduler.random("upstreams")),
             (aiohttp.connector, "monotonic", time_of(scheduler).monotonic),
             (aiohttp.connector, "random", scheduler.random("connections")),
-            # aiohttp wakes those who wait for an address in the order of a set of futures.
-            (aiohttp.connector, "is_ip_address", lambda _: True),
+            (aiohttp.TCPConnector, "_resolve_host", network.resolve),
             (uvicorn.server, "formatdate", lambda *_, **__: _DATE),
         ]
 

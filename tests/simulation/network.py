@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import aiohappyeyeballs
+import aiohttp
 
 from tests.simulation.scheduler import Process, Scheduler
 
@@ -122,6 +123,16 @@ def happy_eyeballs() -> SimpleNamespace:
         return Socket(None, addr_infos[0][-1])
 
     return SimpleNamespace(**{**vars(aiohappyeyeballs), "start_connection": start_connection})
+
+
+async def resolve(
+    _: aiohttp.TCPConnector, host: str, port: int, traces: object = None
+) -> list[dict[str, Any]]:
+    """What aiohttp looks up of a name, which stays as it is: processes are reached by names. Its
+    own look-up wakes those who wait for one in the order of a set of futures, thus of addresses.
+    """
+    address = {"family": socket.AF_INET, "proto": 0, "flags": 0}
+    return [{"hostname": host, "host": host, "port": port, **address}]
 
 
 class Server:
