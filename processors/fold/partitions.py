@@ -100,7 +100,8 @@ def drop_partitions(work: WorkingSet, event: int, action: DropPartitions) -> Non
     change = change_of(work, action.table, event)
     state, is_watched = change.state, change.is_watched
     for values in action.partitions:
-        renamed_partitions.doubt(change, values)
+        if renamed_partitions.doubt(change, values):
+            continue
         change.delete(keys.partition(action.table, values))
         if state.doubtful:
             state.doubtful.pop(keys.named_values(values), None)

@@ -51,18 +51,19 @@ def current_values(change: TableChange, values: tuple[str, ...]) -> list[tuple[s
 
 
 def doubt(change: TableChange, values: tuple[str, ...]) -> bool:
-    """Puts the partitions in doubt that may be meant by their old values; whether there are any."""
-    current = current_values(change, values)
-    for renamed in current:
-        key = keys.partition(change.name, renamed)
+    """Puts all partitions in doubt that an event may mean by these values; False if they certainly
+    belong to one alone."""
+    renamed = current_values(change, values)
+    for possible in (values, *renamed) if renamed else ():
+        key = keys.partition(change.name, possible)
         if change.state.loads.knows(change.event) or reflects(change.work, key, change.event):
             continue
-        statistics = keys.statistics_of_partition(change.name, renamed)
+        statistics = keys.statistics_of_partition(change.name, possible)
         if change.delete_below(statistics) or change.is_watched:
             change.doubt_statistics(Doubt.CONFLICT)
         change.delete(key)
-        change.doubt_object(renamed)
-    return bool(current)
+        change.doubt_object(possible)
+    return bool(renamed)
 
 
 def forget(work: WorkingSet, table: TableName) -> None:

@@ -57,8 +57,8 @@ BUGS: Final = (
         "a change under a partition's former values is taken at its word",
         62,
         "processors.fold.renamed_partitions",
-        "    current = current_values(change, values)\n    for renamed",
-        "    current: list[tuple[str, ...]] = []\n    for renamed",
+        "    renamed = current_values(change, values)\n    for possible",
+        "    renamed: list[tuple[str, ...]] = []\n    for possible",
     ),
     Bug(
         "a connector resumes from the furthest shard",

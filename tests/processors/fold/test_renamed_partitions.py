@@ -67,6 +67,11 @@ def test_a_late_event_may_have_changed_the_renamed_partition(
     assert shard.partitions() == {"other": b"p"}
 
 
+def test_a_late_drop_may_have_left_the_partition_that_was_added_again(shard: Shard) -> None:
+    shard.fold(change(4, add("a")), change(5, drop("a")))
+    assert shard.doubtful() == {("a",), ("b",)}
+
+
 def test_late_statistics_may_have_changed_the_renamed_partition(shard: Shard) -> None:
     shard.fold(statistics(4, 0b110))
     assert shard.doubtful() == {("a",), ("b",)}
