@@ -63,11 +63,14 @@ class CachedAnswer(msgspec.Struct, eq=False):
             return False
         return self.max_age_ms > 0 or latest.current >= self.reached.event
 
-    def confirmed_by(self, recent: RecentReads) -> LatestLog | None:
-        """A read that is recent enough and shows no newer event that touched what was read."""
+    def confirmed_by(self, recent: RecentReads, began_after_s: float = 0.0) -> LatestLog | None:
+        """A read that is recent enough and shows no newer event that touched what was read. If
+        another worker gave the answer, the read must have begun after this time."""
         if not self.max_age_ms:
             return None
-        return next(filter(self.confirm, recent.within(self.max_age_ms)), None)
+        is_owners = isinstance(self.moment, OwnerMoment)
+        logs = recent.within(self.max_age_ms, began_after_s if is_owners else 0.0)
+        return next(filter(self.confirm, logs), None)
 
 
 K = TypeVar("K", bound=Hashable)

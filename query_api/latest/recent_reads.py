@@ -37,13 +37,15 @@ class RecentReads:
         self._is_reading = False
         self.reads = self.failures = 0
 
-    def within(self, max_age_ms: int) -> list[LatestLog]:
-        """The logs of reads that began at most this long ago, the newest first."""
+    def within(self, max_age_ms: int, began_after_s: float = 0.0) -> list[LatestLog]:
+        """The logs of reads that began at most this long ago, and after some time, the newest
+        first."""
         age_s, now_s = max_age_ms / 1000, elapsed_s()
         if not self._is_reading and (not self._logs or now_s - self._logs[0][0] >= age_s / 2):
             self._is_reading = True
             self._background.start(self._read())
-        return [log for began_s, log in self._logs if now_s - began_s <= age_s]
+        earliest_s = max(now_s - age_s, began_after_s)
+        return [log for began_s, log in self._logs if began_s >= earliest_s]
 
     async def close(self) -> None:
         await self._background.close()

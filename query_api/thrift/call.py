@@ -98,6 +98,9 @@ class CallAnswer(msgspec.Struct, eq=False):
     """How long ago the database may have confirmed it; 0 for `latest`."""
     targets: tuple[Target, ...] | None = None
     """All that it tells of; None if that isn't known."""
+    mark: int = 0
+    """The mark of the row of the position's event, if another worker gave the answer; 0 if it isn't
+    known."""
 
 
 class Substitute(msgspec.Struct, eq=False):

@@ -64,7 +64,8 @@ class Dispatch:
             return False
         replies, head = self._replies, data[4 : HEAD_BYTES_MIN + data[NAME_LENGTH_AT]]
         replies.call_began = perf_counter()
-        if not cached.latest_of or cached.confirmed_by(self._hub.recent) is not None:
+        noted_s = self._own_writes.noted_s
+        if not cached.latest_of or cached.confirmed_by(self._hub.recent, noted_s) is not None:
             replies.send_cached(cached, head)
         elif cached.may_wait:
             replies.send_if_latest(cached, data, head)
@@ -227,8 +228,8 @@ class Dispatch:
         self._relay.send(message, why, call, copies=shadow)
 
     async def _forward(self, message: Message, call: Call, relay: Relay, shard: int) -> None:
-        answer, least = await self._hub.peers.ask(shard, call), call.min_position
-        if answer is None or (least is not None and answer.position < least):
+        answer = await self._hub.peers.ask(shard, call)
+        if answer is None or not await self._own_writes.are_reflected(shard, answer):
             self._relay.send(message, relay.reason, call)
             return
         if relay.log_age_ms is None:

@@ -48,6 +48,7 @@ _ANSWER: Final = Struct(
     (6, "proof", binary),
     (7, "moment", binary),
     (8, "targets", binary),
+    (9, "mark", i64),
 )
 _PROTOCOL: Final = "thrift"
 _decode_targets: Final = msgspec.msgpack.Decoder(tuple[Target, ...]).decode
@@ -97,6 +98,7 @@ def answer_fields(
         "event": answer.position.event,
     }
     if answer.moment is not None:
+        fields["mark"] = answer.moment.mark
         moment = owner_moment.encode(answer.moment, former_names)
         if moment is not None:
             fields["moment"] = moment
@@ -215,7 +217,7 @@ class Peers:
             position = Position(fields["epoch"], fields["event"])
         except (KeyError, ValueError) as error:
             raise UpstreamError(f"its answer can't be read: {error}") from error
-        answer = CallAnswer(fields["result"], source, reason, position)
+        answer = CallAnswer(fields["result"], source, reason, position, mark=fields.get("mark", 0))
         if "targets" in fields:
             try:
                 answer.targets = _decode_targets(fields["targets"])

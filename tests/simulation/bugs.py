@@ -153,6 +153,13 @@ BUGS: Final = (
         "            pass",
     ),
     Bug(
+        "an owner may have lost events, and not what a client wrote over Thrift",
+        "an-own-write-that-an-owner-of-lost-events-lacks",
+        "query_api.thrift.own_writes",
+        "        if shard not in self._confirmed and await self._has_history_of(answer):",
+        "        if True:",
+    ),
+    Bug(
         "a list of names doesn't tell that a table was moved into the database",
         "a-drop-under-a-name-in-another-database",
         "processors.fold.names",
