@@ -19,6 +19,8 @@ _RETRIES_MAX: Final = 2
 # librdkafka's own codes have names that begin with an underscore.
 _OUT_OF_RANGE: Final = KafkaError._AUTO_OFFSET_RESET  # noqa: SLF001
 _NO_ANSWER: Final = (KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN)  # noqa: SLF001
+_ELECTING: Final = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
+"""A broker answers so at once, as long as it doesn't know the partition's new leader."""
 _BOUNDS_TIMEOUTS_S: Final = (1.0, 2.0, 3.0, 4.0)
 """The timeouts of the attempts to read bounds. Nothing ends one of them early."""
 
@@ -67,8 +69,11 @@ class TopicReader:
                 return Bounds(*self._consumer.get_watermark_offsets(where, timeout=timeout_s))
             except KafkaException as error:
                 fault = error
-                if fault.args[0].code() not in _NO_ANSWER:
-                    break
+            code = fault.args[0].code()
+            if code in _ELECTING:
+                (self.stop or Event()).wait(timeout_s)
+            elif code not in _NO_ANSWER:
+                break
         raise self._error(shard, fault.args[0]) from fault
 
     def read(self, shard: int, start: int, end: int) -> Iterator[list[StoredRecord]]:

@@ -1,6 +1,6 @@
 """A reader of one partition, from a real broker."""
 
-from threading import Event
+from threading import Event, Timer
 from typing import Any
 from unittest.mock import Mock
 
@@ -60,7 +60,7 @@ class Unanswered:
         self._stop = stop
         self._stopped_at = stopped_at
 
-    def get_watermark_offsets(self, _: TopicPartition, timeout: float) -> None:
+    def get_watermark_offsets(self, _: TopicPartition, timeout: float) -> tuple[int, int]:
         self.timeouts_s.append(timeout)
         if len(self.timeouts_s) == self._stopped_at:
             self._stop.set()
@@ -97,6 +97,33 @@ def test_once_it_is_stopped_it_does_not_wait_for_brokers() -> None:
         stop.clear()
         with pytest.raises(StoppedError):
             list(reader.read(0, 0, 1))
+
+
+class Electing(Unanswered):
+    """As a consumer whose broker is no leader any more, and then learns who is."""
+
+    def get_watermark_offsets(self, _: TopicPartition, timeout: float) -> tuple[int, int]:
+        self.timeouts_s.append(timeout)
+        if len(self.timeouts_s) == 1:
+            raise KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
+        return 3, 5
+
+
+def test_bounds_wait_for_a_new_leader() -> None:
+    with TopicReader(Topic("127.0.0.1:1", "topic", 1, {}, "id")) as reader:
+        consumer: Any = Electing(Event(), 0)
+        reader._consumer = consumer
+        assert reader.bounds(0) == Bounds(3, 5)
+
+
+def test_bounds_do_not_wait_for_a_leader_once_it_is_stopped() -> None:
+    with TopicReader(Topic("127.0.0.1:1", "topic", 1, {}, "id")) as reader:
+        stop = reader.stop = Event()
+        consumer: Any = Electing(stop, 0)
+        reader._consumer = consumer
+        Timer(0.1, stop.set).start()
+        with pytest.raises(StoppedError):
+            reader.bounds(0)
 
 
 def message(offset: int, error: KafkaError | None = None) -> Any:
