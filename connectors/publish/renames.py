@@ -4,9 +4,10 @@ A writer may read a table before a rename and commit after it. Its write changes
 because the metastore knows tables by their ids, but its event has the old name.
 """
 
-from collections import Counter, deque
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable
 from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -38,6 +39,16 @@ class _Rename(NamedTuple):
     """The id of the table; 0 when the event lacks it."""
 
 
+class _Current(NamedTuple):
+    """The names that a table may have now, and whether it certainly doesn't have its old one."""
+
+    names: list[TableName]
+    is_renamed: bool
+
+
+_ByName = dict[TableName, deque[_Rename]]
+
+
 class Renames:
     """The renames of the last `MISNAMED_EVENTS_MAX` events.
 
@@ -47,27 +58,31 @@ class Renames:
 
     def __init__(self, rows: Iterable[NotificationRow] = ()) -> None:
         self._renames: deque[_Rename] = deque()
-        self._old_names: Counter[TableName] = Counter()
+        self._by_old: _ByName = {}
+        self._by_new: _ByName = {}
         for row in rows:
             try:
                 event = decode(row)
             except EventError:
                 continue
             if isinstance(event, event_types.AlterTable) and event.renamed:
-                self._note(event)
+                self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
+                self._note(event, self._current(event.before, event.image.id))
 
     def address(self, event: event_types.Event) -> list[Addressed]:
         """The effects of an event, addressed to tables by their current names."""
         addressed = translate(event)
         if not (addressed and isinstance(event, event_types.TableEvent)):
             return addressed
-        if _name_before(event) in self._old_names:
+        if _name_before(event) in self._by_old:
             self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
             addressed = self._to_new_names(event, addressed)
         if isinstance(event, event_types.AlterTable) and event.renamed:
-            former = self._former_names(event)
+            self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
+            current = self._current(event.before, event.image.id)
+            former = self._former_names(event, current)
             addressed = [(address, _with_former(action, former)) for address, action in addressed]
-            self._note(event)
+            self._note(event, current)
         return addressed
 
     def undecodable(self, row: NotificationRow) -> list[Addressed]:
@@ -75,8 +90,8 @@ class Renames:
         self._forget_before(row.event_id - MISNAMED_EVENTS_MAX)
         addressed = undecodable(row)
         if row.db_name and row.tbl_name:
-            current, _ = self._current(table_name(row.cat_name, row.db_name, row.tbl_name), 0)
-            addressed += [action for table in current for action in misnamed(table)]
+            current = self._current(table_name(row.cat_name, row.db_name, row.tbl_name), 0)
+            addressed += [action for table in current.names for action in misnamed(table)]
         return addressed
 
     def _to_new_names(
@@ -84,58 +99,76 @@ class Renames:
     ) -> list[Addressed]:
         if isinstance(event, _OF_CURRENT_NAME):
             return addressed
-        current, is_of_renamed = self._current(_name_before(event), _id_of(event))
-        if is_of_renamed and not (isinstance(event, event_types.AlterTable) and event.renamed):
+        current = self._current(_name_before(event), _id_of(event))
+        if current.is_renamed and not (isinstance(event, event_types.AlterTable) and event.renamed):
             # If a table has the old name now, it is another one.
             addressed = []
         hanging = isinstance(event, _HANGING)
-        late = (misnamed(table, hanging=hanging) for table in current)
+        late = (misnamed(table, hanging=hanging) for table in current.names)
         return [*addressed, *chain.from_iterable(late)]
 
-    def _current(self, name: TableName, id_: int) -> tuple[list[TableName], bool]:
-        """The names that a table of this name and id may have now, and whether it certainly doesn't
-        have the old one any more."""
+    def _current(self, name: TableName, id_: int) -> _Current:
+        """The names that a table of this name and id may have now."""
         names: list[TableName] = []
-        is_sure = False
+        is_renamed = False
         followed = {name}
-        for rename in self._renames:
-            if rename.old not in followed or not _may_be_one(rename.id, id_):
+        for rename in _linked(self._by_old, [name], id_, attrgetter("new")):
+            if rename.old not in followed:
                 continue
             followed.add(rename.new)
             names.append(rename.new)
             if rename.new == name:
                 # The table has its old name again.
-                names, is_sure, followed = [], False, {name}
+                names, is_renamed, followed = [], False, {name}
             elif id_ and rename.id == id_:
-                is_sure = True
-        return [table for table in dict.fromkeys(names) if table != name], is_sure
+                is_renamed = True
+        return _Current([table for table in dict.fromkeys(names) if table != name], is_renamed)
 
-    def _former_names(self, event: event_types.AlterTable) -> tuple[TableName, ...]:
+    def _former_names(
+        self, event: event_types.AlterTable, current: _Current
+    ) -> tuple[TableName, ...]:
         """The names by which late events may call the table that an event renames, besides the one
         that it had for the event's writer."""
-        self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
-        current, _ = self._current(event.before, event.image.id)
-        names = {event.before, *current}
-        for rename in reversed(self._renames):
-            if rename.new in names and _may_be_one(rename.id, event.image.id):
+        names = {event.before, *current.names}
+        for rename in reversed(_linked(self._by_new, names, event.image.id, attrgetter("old"))):
+            if rename.new in names:
                 names.add(rename.old)
         return tuple(sorted(names - {event.before, event.table}))
 
-    def _note(self, event: event_types.AlterTable) -> None:
+    def _note(self, event: event_types.AlterTable, current: _Current) -> None:
         """Notes a rename, also of the names that the table has got since its writer had read it."""
-        self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
-        current, _ = self._current(event.before, event.image.id)
-        for old in (event.before, *current):
+        for old in (event.before, *current.names):
             if old != event.table:
-                self._renames.append(_Rename(event.event_id, old, event.table, event.image.id))
-                self._old_names[old] += 1
+                rename = _Rename(event.event_id, old, event.table, event.image.id)
+                self._renames.append(rename)
+                self._by_old.setdefault(old, deque()).append(rename)
+                self._by_new.setdefault(event.table, deque()).append(rename)
 
     def _forget_before(self, event_id: int) -> None:
         while self._renames and self._renames[0].event_id < event_id:
-            old = self._renames.popleft().old
-            self._old_names[old] -= 1
-            if not self._old_names[old]:
-                del self._old_names[old]
+            rename = self._renames.popleft()
+            for by_name, name in ((self._by_old, rename.old), (self._by_new, rename.new)):
+                by_name[name].popleft()
+                if not by_name[name]:
+                    del by_name[name]
+
+
+def _linked(
+    by_name: _ByName, names: Iterable[TableName], id_: int, other: Callable[[_Rename], TableName]
+) -> list[_Rename]:
+    """The renames that lead from these names to others and on from there, in their order: those
+    that may be of the table with this id."""
+    renames: list[_Rename] = []
+    reached = set(names)
+    left = list(reached)
+    while left:
+        for rename in by_name.get(left.pop(), ()):
+            if _may_be_one(rename.id, id_):
+                renames.append(rename)
+                if other(rename) not in reached:
+                    reached.add(other(rename))
+                    left.append(other(rename))
+    return sorted(renames)
 
 
 def _may_be_one(id_: int, other_id: int) -> bool:

@@ -2,13 +2,15 @@
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from connectors.publish.renames import Renames
 from connectors.publish.translate import Addressed, misnamed, translate
 from hive.events import event_types
 from hive.events.row import NotificationRow
 from hive.names import TableName, table_name
-from state.records.actions import MISNAMED_EVENTS_MAX, RenameTable
+from state.records.actions import MISNAMED_EVENTS_MAX, Misnamed, RenameTable
 from tests.connectors.publish.events import ID, alter, drop, drop_constraint, rename
 
 OLD, NEW, THIRD = (table_name(None, "db", name) for name in ("old", "new", "third"))
@@ -109,3 +111,42 @@ def test_rows_that_can_not_be_read_are_no_renames() -> None:
     renames = Renames([unread])
     late = alter(2, OLD)
     assert renames.address(late) == translate(late)
+
+
+def linear(history: list[event_types.AlterTable], name: TableName, id_: int) -> set[TableName]:
+    """The other names that a table of this name and id may have after renames, by their order."""
+    names = {name}
+    for event in history:
+        if event.before in names and not (id_ and event.image.id and event.image.id != id_):
+            names = {name} if event.table == name else {*names, event.table}
+    return names - {name}
+
+
+NAMES = [table_name(None, "db", name) for name in "abcd"]
+changes = st.tuples(
+    st.sampled_from(NAMES), st.sampled_from(NAMES), st.sampled_from([0, ID, ID + 1])
+).filter(lambda change: change[0] != change[1])
+
+
+@given(st.lists(changes, max_size=8), st.sampled_from(NAMES))
+def test_a_late_event_goes_to_all_names_that_the_table_may_have(
+    changed: list[tuple[TableName, TableName, int]], name: TableName
+) -> None:
+    history = [rename(at, *change) for at, change in enumerate(changed, 1)]
+    for id_, late in ((0, drop_constraint(99, name)), (ID, alter(99, name, ID))):
+        may_have = linear(_with_names_between(history), name, id_)
+        addressed = after(*history, late)
+        misnamed_tables = {action.table for _, action in addressed if isinstance(action, Misnamed)}
+        assert misnamed_tables == may_have
+
+
+def _with_names_between(
+    history: list[event_types.AlterTable],
+) -> list[event_types.AlterTable]:
+    """A rename whose writer had read the table before others is one of the names in between, too."""
+    noted: list[event_types.AlterTable] = []
+    for event in history:
+        between = linear(noted, event.before, event.image.id)
+        for old in {event.before, *between} - {event.table}:
+            noted.append(rename(event.event_id, old, event.table, event.image.id))
+    return noted
