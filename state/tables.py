@@ -8,6 +8,7 @@ import msgspec
 from hive.names import TableName
 from hive.write_ids.view import WriteIdView
 from state.loads import Cold, Doubt, Loads
+from state.records.actions import MISNAMED_EVENTS_MAX
 from state.records.objects import TableImage
 
 UNKNOWN_IDS: Final = 1 << 62
@@ -119,7 +120,12 @@ class TableState(msgspec.Struct, array_like=True):
 
     def note_former_name(self, former: FormerName) -> None:
         """Notes a name that late events may use; if there are too many, it may be any."""
-        names = [other for other in self.former_names if other.name != former.name]
+        oldest = former.event - MISNAMED_EVENTS_MAX
+        names = [
+            other
+            for other in self.former_names
+            if other.name != former.name and other.event >= oldest
+        ]
         if len(names) < FORMER_NAMES_MAX:
             self.former_names = [*names, former]
         else:

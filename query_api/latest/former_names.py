@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from hive.names import TableName
+from query_api.latest.latest_log import ROWS_MAX
 from state.records.actions import MISNAMED_EVENTS_MAX
 
-KEPT_EVENTS: Final = 2 * MISNAMED_EVENTS_MAX
+KEPT_EVENTS: Final = MISNAMED_EVENTS_MAX + 5 * ROWS_MAX
 """For how many events after it was seen a former name is remembered. Rows use it for
 `MISNAMED_EVENTS_MAX` at most. What lags behind by more than the rest can't be confirmed by a read
 of the log, which shows fewer rows."""

@@ -238,9 +238,10 @@ class Undecodable(Action, frozen=True, tag="xx"):
     """The table; None for every table."""
 
 
-MISNAMED_EVENTS_MAX: Final = 5_000
+MISNAMED_EVENTS_MAX: Final = 100_000
 """How many events after a rename may still use the table's old name: no transaction of a metastore
-stays open while more events than this are written."""
+stays open while more events than this are written, which at 500 a second takes 200 s. A connector
+reads the ALTER_TABLE events among so many when it begins, about a second's work on a busy log."""
 
 
 class Misnamed(Action, frozen=True, tag="mn"):

@@ -143,7 +143,7 @@ def test_a_late_event_goes_to_all_names_that_the_table_may_have(
 def _with_names_between(
     history: list[event_types.AlterTable],
 ) -> list[event_types.AlterTable]:
-    """A rename whose writer had read the table before others is one of the names in between, too."""
+    """A rename is also one of the names that the table has got since its writer had read it."""
     noted: list[event_types.AlterTable] = []
     for event in history:
         between = linear(noted, event.before, event.image.id)

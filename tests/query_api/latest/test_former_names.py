@@ -6,6 +6,7 @@ import pytest
 
 from hive.names import TableName, table_name
 from query_api.facts import Facts
+from query_api.latest import former_names
 from query_api.latest.former_names import FORGETS_FROM, KEPT_EVENTS, FormerNames
 from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
@@ -19,11 +20,18 @@ from state.records.actions import MISNAMED_EVENTS_MAX
 from tests.query_api.shards import MemoryShard, MemoryShards, change
 
 DROPPED = 20_000
+FEWER_EVENTS = 10_000
 LATEST = Requirement(Consistency.LATEST, latest=True)
 
 
 def name(number: int, stem: str = "final") -> TableName:
     return table_name(None, "etl", f"{stem}_{number}")
+
+
+@pytest.fixture(autouse=True)
+def _short_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert KEPT_EVENTS > MISNAMED_EVENTS_MAX
+    monkeypatch.setattr(former_names, "KEPT_EVENTS", FEWER_EVENTS)
 
 
 def test_names_of_dropped_tables_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,18 +47,18 @@ def test_names_of_dropped_tables_do_not_pile_up(monkeypatch: pytest.MonkeyPatch)
             judged.judge(GetTable(name(number)))
         highest = max(highest, len(history.former_names))
 
-    assert highest < 3 * KEPT_EVENTS // 2 < DROPPED
+    assert highest < 3 * FEWER_EVENTS // 2 < DROPPED
     assert history.former_names[name(DROPPED - 1)] == (name(DROPPED - 1, "tmp"),)
 
 
 def test_what_rows_may_use_is_kept() -> None:
     names = FormerNames()
-    events = range(3 * KEPT_EVENTS)
+    events = range(3 * FEWER_EVENTS)
     for event in events:
         names.note(name(event), (name(event, "tmp"),), event)
-        for earlier in {event, max(0, event - MISNAMED_EVENTS_MAX)}:
+        for earlier in {event, max(0, event - FEWER_EVENTS)}:
             assert name(earlier) in names
-    assert len(names) < 2 * KEPT_EVENTS + FORGETS_FROM
+    assert len(names) < 2 * FEWER_EVENTS + FORGETS_FROM
 
 
 def test_a_table_without_former_names_is_forgotten() -> None:
