@@ -26,6 +26,8 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
     """A partition by its values."""
 
     values: Values
+    keys: Values | None = None
+    """The table's keys by which the values were taken from a name, if they were."""
     with_privileges: bool = False
 
     @property
@@ -39,6 +41,9 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
     def of(self, table: bytes, objects: Objects) -> Outcome:
         traits = table_traits(table)
         if len(self.values) != len(traits.keys) or not self.values:
+            return RelayReason.FORM
+        if self.keys not in (None, traits.keys):
+            # The table has been made anew since, so the name means other values.
             return RelayReason.FORM
         if self.with_privileges and traits.has_partition_privileges:
             return RelayReason.FORM
@@ -68,7 +73,7 @@ class GetPartitionByName(TableAlone, frozen=True, kw_only=True):
         if not items or not items.keys() >= set(keys := table_traits(table).keys):
             return RelayReason.FORM
         values = tuple(items[key] for key in keys)
-        return GetPartition(self.table, values=values, missing=_no_partition(values))
+        return GetPartition(self.table, values=values, keys=keys, missing=_no_partition(values))
 
 
 def get_partition(arguments: Arguments) -> Understood:

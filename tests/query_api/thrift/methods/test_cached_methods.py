@@ -16,6 +16,7 @@ from query_api.requirement import Consistency, Defaults
 from query_api.thrift.call import Call, CallAnswer, Client, Relay, RelayReason
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.methods.table_metas import TABLE_META
+from state.records.actions import CreateTable, DropTable, PutPartitions
 from state.records.objects import NameImage, TableImage
 from tests.query_api.shards import (
     ORDERS,
@@ -27,6 +28,7 @@ from tests.query_api.shards import (
     load_databases,
     load_names,
     load_table,
+    partition_image,
     table_image,
 )
 from tests.query_api.thrift.methods.cached_calls import (
@@ -161,6 +163,37 @@ def test_a_call_of_a_dropped_method_is_translated_if_it_is_understood(
     old = call("get_table", db_name=db, tbl_name="orders")
     other = asyncio.run(cached(source).instead(old))
     assert (None if other is None else other.method) == (None if db == "@hive" else "get_table_req")
+
+
+def test_a_name_is_not_read_by_the_keys_of_a_table_that_was_replaced_meanwhile() -> None:
+    def keyed_by(*keys: str) -> TableImage:
+        return table_image(managed=False, keys=keys)
+
+    partition = partition_image("1", "2")
+    shard = MemoryShard(
+        change(EVENT, after=0), *load_table(EVENT, partition, table=keyed_by("a", "b"))
+    )
+    replacement = (
+        change(EVENT + 1, DropTable(ORDERS)),
+        change(EVENT + 2, CreateTable(keyed_by("b", "a"))),
+        change(EVENT + 3, PutPartitions(ORDERS, 0, (partition,), added=True)),
+    )
+
+    class Replacing(Current):
+        """Between the read of the table and that of the partition."""
+
+        reads = 0
+
+        async def after_now(self, reached: Position) -> LatestLog:
+            self.reads += 1
+            if self.reads == 2:
+                shard.fold(replacement)
+            return LatestLog(reached.epoch, shard.position.applied, [])
+
+    place = {"db_name": "sales", "tbl_name": "orders"}
+    named = call("get_partition_by_name", **place, part_name="a=1/b=2")
+    cache = cached(MemoryShards(shard), Consistency.LATEST, database=Replacing())
+    assert reason(now(cache, named)) is RelayReason.FORM
 
 
 def test_what_is_cold_is_asked_for() -> None:
