@@ -7,6 +7,7 @@ whether a newer event touched what was read; for `within`, a read that is recent
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from time import perf_counter
 from typing import Final, Generic, TypeVar
 
 import msgspec
@@ -95,6 +96,9 @@ class AnswerCache(Generic[K, A]):
         self._body_bytes_max = body_bytes_max
         self._answers: OrderedDict[K, A] = OrderedDict()
         self._bytes = 0
+        self.cleared_s = float("-inf")
+        """When all answers were last dropped, by `perf_counter`. What was asked before may still be
+        answered as it was then."""
         self._uncached: set[int] = set()
         """The hashes of questions whose answers were not cached."""
 
@@ -143,6 +147,7 @@ class AnswerCache(Generic[K, A]):
 
     def clear(self) -> None:
         """Drops all answers."""
+        self.cleared_s = perf_counter()
         for key in list(self._answers):
             self._drop(key)
 

@@ -123,8 +123,8 @@ class Replies:
         data = message.data
         if answer.moment is None or data[:NAME_LENGTH_AT] != CALL_HEAD:
             return
-        call = key_of(data)
-        if not self._hub.reply_cache.admits(call):
+        call, cache = key_of(data), self._hub.reply_cache
+        if self.call_began <= cache.cleared_s or not cache.admits(call):
             return
         cached = cached_reply(
             call,
@@ -135,7 +135,7 @@ class Replies:
             result,
             self._hub.metrics.of(message.method),
         )
-        self._hub.reply_cache.put(call, cached)
+        cache.put(call, cached)
 
     def _send_if_latest(
         self, cached: CachedReply, data: bytes, head: bytes, latest: LatestLog | None

@@ -269,6 +269,27 @@ async def test_what_is_cached_is_answered_without_asking_until_it_changes() -> N
         assert len(here.methods.calls) == 4
 
 
+async def test_what_was_asked_before_all_is_dropped_is_not_cached() -> None:
+    gate = asyncio.Event()
+
+    async def kept(call: Call) -> CallAnswer:
+        own = answer(f"by rule {len(here.methods.calls)}", moment=moment(here.server._hub.views))
+        await gate.wait()
+        return own
+
+    async with serving(get_table=kept) as here:
+        client = await here.connect()
+        client.send(message("get_table", b"\0"))
+        await until(lambda: bool(here.methods.calls))
+        here.server.forget()
+        gate.set()
+        reply = await client.reply()
+        assert reply is not None
+        assert reply.body == result("by rule 1")
+        for _ in range(2):
+            assert await body(client, "get_table") == result("by rule 2")
+
+
 async def test_what_is_cached_and_must_be_the_latest_is_compared_with_the_log_each_time() -> None:
     target = Target(TargetKind.TABLE, ORDERS)
 
