@@ -79,8 +79,10 @@ REASONS: Final[Mapping[str, ReasonText]] = {
     ),
     Reason.REWOUND: ReasonText(
         "the database has another history",
-        "the database is older than the cache, or has another history",
-        "see that a connector runs and that `database.url` names the primary: a new epoch begins",
+        "the database is older than the cache, or has another history; or a new epoch has begun "
+        "that the shard or its image hasn't",
+        "see that a connector runs and that `database.url` names the primary: a new epoch begins; "
+        "for `metatide serve`, make new images",
     ),
     Reason.UNREAD: ReasonText(
         "the database didn't answer",

@@ -35,7 +35,8 @@ class Reason(StrEnum):
     GAP = "gap"
     """The newer events can't be examined one by one: they are too many, or some are missing."""
     REWOUND = "rewound"
-    """The database is older than the cache, or has another history."""
+    """The database is older than the cache, or has another history; or the shard hasn't begun the
+    epoch of the topic."""
     UNREAD = "unread"
     """The current event id, or what only the database knows, couldn't be read from the database."""
     DATABASE_ONLY = "database_only"

@@ -1,9 +1,10 @@
 """The interface to the shards, as the worker provides them to the server."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from hive.names import TableName
+from query_api.elapsed import elapsed_s
 from query_api.hot_tables import HotTables, SharedReader
 from query_api.plain_tables import OwnReader, PlainTables
 from query_api.positions import Position
@@ -11,11 +12,16 @@ from query_api.targets import Target, TargetKind
 from state import keys
 from state.kv import View
 from state.records import Scope, ScopeKind
+from state.records.epochs import follows
 from state.records.routing import shards_of, table_shard
 from state.records.table_lists import is_cached
 from state.shard_head import ShardHead
 from state.shard_reader import ShardReader
 from state.store import Commits, StorePosition
+
+EPOCH_LOOK_S: Final = 0.1
+"""How often the topic's epoch is looked up for answers from shards: each asks whether its own is
+over."""
 
 
 class Shard(Protocol):
@@ -97,6 +103,9 @@ class Views:
         self._readers: dict[int, _ReaderAtCommit] = {}
         self._hot_tables = HotTables()
         self._plain_tables = PlainTables()
+        self._epoch: int | None = None
+        self._looks_s = 0.0
+        """When the topic's epoch is to be looked up next."""
 
     def shard_of(self, target: Target) -> int:
         """The shard that knows the target. Every shard knows the databases, so any one held here
@@ -201,6 +210,15 @@ class Views:
     def knows_epoch(self) -> bool:
         """Whether it is known to which epoch what the database has now belongs."""
         return self.source.epoch is not None
+
+    def is_over(self, epoch: int) -> bool:
+        """Whether the topic has reached a later epoch, with which shards forget everything. Those
+        that have stopped, and images, haven't yet."""
+        now_s = elapsed_s()
+        if now_s >= self._looks_s:
+            self._epoch, self._looks_s = self.source.epoch, now_s + EPOCH_LOOK_S
+        begun = self._epoch
+        return begun is not None and begun != epoch and follows(begun, epoch)
 
     def marks(self, epoch: int) -> dict[int, set[int]]:
         """The marks of the rows of the last events that the shards here have applied, by events of

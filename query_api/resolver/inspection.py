@@ -105,7 +105,7 @@ class Inspection:
 
     def _why_of_another_history(self, reached: Position, mark: int) -> Reason | None:
         latest = self._latest
-        if self._history.is_rewound(reached.epoch):
+        if self._history.is_rewound(reached.epoch) or self._views.is_over(reached.epoch):
             return Reason.REWOUND
         if latest is None:
             return None

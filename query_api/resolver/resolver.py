@@ -74,8 +74,8 @@ class Resolver:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def is_rewound(self, epoch: int) -> bool:
-        """Whether this epoch is rewound, so that its answers may not be served."""
-        return self._history.is_rewound(epoch)
+        """Whether this epoch is rewound or over, so that its answers may not be served."""
+        return self._history.is_rewound(epoch) or self._views.is_over(epoch)
 
     # Overridden in `traced_resolver.py`.
     async def answer(

@@ -84,7 +84,7 @@ class ThriftServer:
             recent=backend.recent,
             metastore_latency=backend.resolver.metastore_latency,
             views=backend.views,
-            reply_cache=reply_cache(backend.views, backend.database.history.is_rewound),
+            reply_cache=reply_cache(backend.views, backend.resolver.is_rewound),
             upstreams=upstreams,
             links=ClientLinks(upstreams),
             constants=Constants(upstreams),

@@ -5,14 +5,17 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from query_api import shards
 from query_api.backend import Backend
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
 from query_api.reads import GetTable, ListPartitionNames, Read
 from query_api.reasons import Reason
-from query_api.requirement import Requirement
+from query_api.requirement import Consistency, Requirement
 from query_api.resolver.answer import Miss, ReadAnswer
+from query_api.thrift.metrics import MethodFigures
+from query_api.thrift.reply_cache import cached_reply, reply_cache
 from state.records import Change
 from tests.query_api.http.read_client import Nowhere
 from tests.query_api.shards import (
@@ -21,6 +24,7 @@ from tests.query_api.shards import (
     MemoryShards,
     change,
     load_table,
+    moment,
     partition_image,
     table_image,
 )
@@ -132,4 +136,30 @@ async def test_a_lost_event_that_a_later_read_of_the_log_denies_is_none() -> Non
     outcome = await backend.resolver.cached(GetTable(ORDERS), Requirement())
     assert isinstance(outcome, Miss)
     assert outcome.reason is Reason.REWOUND
+    await backend.close()
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [Requirement(), Requirement(Consistency.ANY, latest=False)],
+    ids=["latest", "any"],
+)
+async def test_a_shard_that_has_not_begun_the_topics_epoch_answers_nothing(
+    requirement: Requirement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an image of before, or a shard that has stopped: an epoch that was ordered tells of what
+    no event tells."""
+    monkeypatch.setattr(shards, "EPOCH_LOOK_S", 0.0)
+    source = MemoryShards(MemoryShard(change(1), *load_table(1, table=table_image(managed=False))))
+    backend = Backend(source, Nowhere(LatestLog(0, 1, [])))
+    resolver = backend.resolver
+    cached = reply_cache(backend.views, resolver.is_rewound)
+    own = moment(backend.views)
+    cached.put(b"call", cached_reply(b"call", own, (), 0, Reason.FRESH, b"x", MethodFigures()))
+    for epoch, reason in ((0, Reason.FRESH), (1, Reason.REWOUND)):
+        source.epoch = epoch
+        read = GetTable(ORDERS)
+        outcome = resolver.cached_now(read, requirement) or await resolver.cached(read, requirement)
+        assert outcome.reason is reason
+        assert (cached.get(b"call") is None) == (reason is Reason.REWOUND)
     await backend.close()
