@@ -184,8 +184,13 @@ class Dispatch:
         await self._answer_later(message, call)
 
     def _conclude(self, message: Message, call: Call, outcome: CallAnswer | Relay) -> None:
+        least = self._client.min_position
         if isinstance(outcome, CallAnswer):
-            self._send(message, call, outcome)
+            if least is None or outcome.position.epoch <= least.epoch:
+                self._send(message, call, outcome)
+            else:
+                self._own_writes.date_again()
+                self._relay.send(message, Reason.REWOUND, call)
         elif outcome.reason is Reason.NOT_OWNED and outcome.shard is not None:
             self._connection.run(self._forward(message, call, outcome, outcome.shard))
         else:

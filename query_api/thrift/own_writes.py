@@ -12,8 +12,8 @@ class OwnWrites:
     """Raises the client's `min_position` to its last write, as soon as that write's position is
     read.
 
-    1. A position counts in the epoch in which it was read. Once a later one has begun, it is read
-       again: that epoch may have had fewer events when it began.
+    1. A position counts in the epoch in which it was read. A later one may have begun with fewer
+       events: before any of its answers, the position is read again.
     2. The shards here are compared with the database whenever a position is read. Those of other
        workers aren't, and may have events that the database has lost: numbers that are higher than
        the write's prove nothing of them, until a read of the log after the write has shown them.
@@ -34,30 +34,32 @@ class OwnWrites:
         """Whether the position of this client's last write is already known."""
         reading = self._reading
         if reading is not None and reading.done() and not reading.cancelled() and reading.result():
-            self._reading = reading = None
-        if reading is not None:
-            return False
-        least = self._client.min_position
-        return least is None or least.epoch >= (self._hub.views.source.epoch or 0)
+            self._reading = None
+        return self._reading is None
 
     def are_in(self, position: Position) -> bool:
         """Whether an answer that is complete up to this position surely reflects them."""
         least = self._client.min_position
-        return self.are_dated and (least is None or position >= least)
+        return self.are_dated and (
+            least is None or (position.epoch == least.epoch and position.event >= least.event)
+        )
 
     def note(self) -> None:
         """Takes note of a write: answers from now on must reflect it."""
         if not self._hub.settings.relay_reads:
             self.noted_s = elapsed_s()
             self._confirmed = frozenset()
-            self._reading = asyncio.get_running_loop().create_task(self._date())
+            self.date_again()
+
+    def date_again(self) -> None:
+        """Has the position of the last write read in the epoch of now."""
+        self._reading = asyncio.get_running_loop().create_task(self._date())
 
     async def date(self) -> bool:
         """Waits for the position of this client's last write; returns whether it is known now."""
-        if self._reading is not None:
-            await self._reading
+        reading = self._reading
         # The position may be readable now, even if it wasn't at the write.
-        if self.are_dated or await self._date():
+        if reading is None or await reading or await self._date():
             self._reading = None
             return True
         return False

@@ -98,19 +98,22 @@ async def test_what_was_confirmed_before_a_write_is_asked_for_again(workers_secr
         assert len(owner.methods.calls) == calls + 1
 
 
-async def test_a_write_is_dated_again_in_a_later_epoch() -> None:
+async def test_a_write_is_dated_again_before_answers_of_a_later_epoch() -> None:
     positions: list[Position | None] = []
 
     def cached(call: Call) -> CallAnswer:
         positions.append(call.min_position)
-        return CallAnswer(result("c"), Source.CACHE, Reason.FRESH, Position(1, 9))
+        return CallAnswer(
+            result("c"), Source.CACHE, Reason.FRESH, Position(here.source.epoch or 0, 9)
+        )
 
     async with serving(Metastore(), get_table=cached) as here:
         client = await here.connect()
         here.database.log = LatestLog(0, 7, [])
         await client.call("alter_table")
-        await get_table(client)
+        assert await get_table(client) == result("c")
         here.source.epoch = 1
         here.database.log = LatestLog(0, 8, [])
-        await get_table(client)
-        assert positions == [Position(0, 7), Position(1, 8)]
+        assert await get_table(client) == METASTORES
+        assert await get_table(client) == result("c")
+        assert positions == [Position(0, 7), Position(0, 7), Position(1, 8)]
