@@ -18,7 +18,8 @@ from connectors.log.pacing import Pacing
 from connectors.log.source import Source
 from connectors.metrics import Fault, Metrics
 from connectors.publish import publisher, tails
-from connectors.publish.publish_session import EpochChanged, HistoryChanged, PublishSession
+from connectors.publish.history_watch import HistoryChanged
+from connectors.publish.publish_session import EpochChanged, PublishSession
 from connectors.publish.sender import Sender
 from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
@@ -177,8 +178,9 @@ class Connector:
 
     def _learn(self, session: PublishSession) -> None:
         """Notes what a session has compared, and whether what it has sent since is in doubt."""
-        if session.has_compared:
-            self._compared_to, self._is_doubtful = session.ends, False
+        history = session.history
+        if history.has_compared:
+            self._compared_to, self._is_doubtful = history.ends, False
         self._is_doubtful |= session.is_doubtful
 
     def _tails(self) -> tails.Tails:

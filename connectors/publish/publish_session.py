@@ -12,21 +12,14 @@ from connectors.log.gaps import GapWatch, LogGap
 from connectors.log.listener import ListenerWatch
 from connectors.log.source import OpenTxns, Poll, Source, rows_hash, rows_mark
 from connectors.metrics import Fault, Metrics
-from connectors.publish import published_history
+from connectors.publish.event_writer import EventWriter
 from connectors.publish.follower import Follower
-from connectors.publish.published_history import OtherHistory, PublishedEvent
+from connectors.publish.history_watch import HistoryWatch
 from connectors.publish.publisher import Publisher
-from connectors.publish.renames import Renames
-from connectors.publish.routing import route
 from connectors.publish.sender import Sender
 from connectors.publish.tails import Tails
-from connectors.publish.transaction_tables import TransactionTables
-from connectors.publish.translate import Addressed
 from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
-from hive.errors import EventError, UnwritableRecordError
-from hive.events.decode import decode
-from hive.events.event_types import OtherEvent
 from hive.events.row import NotificationRow
 from hive.listener import KEEP_EVENTS, MAKE_TRANSACTIONAL
 from state.topic import Topic
@@ -40,14 +33,6 @@ _event_id = attrgetter("event_id")
 
 class EpochChanged(Exception):  # noqa: N818
     """Another connector has begun an epoch: resume from what the topic holds."""
-
-
-class HistoryChanged(Exception):  # noqa: N818
-    """The log has a history other than the published one: an epoch must begin."""
-
-    def __init__(self, why: str, current: int) -> None:
-        super().__init__(why)
-        self.current = current
 
 
 class PublishSession:
@@ -79,24 +64,13 @@ class PublishSession:
         self._mark = 0
         self._marks: dict[int, int] = {}
         """Of the rows that were published since the watermark rose."""
-        self._furthest = tails.furthest
-        """The last event that any connector has published."""
         # Brokers may have deleted since what this connector knows them to have had.
-        self._reached = max(tails.loaded, watermark.furthest(tails.epoch))
-        """The last event that the log is known to have had."""
-        self._written_s: dict[int, int] = {}
-        """When the event that was checked last was written: the topic doesn't tell it."""
-        self._unchecked = tails.published
-        """What is to be compared with the log before anything is published."""
-        self.ends = tails.ends
-        """The end of each shard up to which that was searched for."""
-        self.has_compared = False
+        reached = max(tails.loaded, watermark.furthest(tails.epoch))
+        self.history = HistoryWatch(source, tails, reached, metrics)
         self._gaps = GapWatch(pace.gap_ms)
         self._progress_at = 0.0
         self._complete_at = time.monotonic()
         self._listener = ListenerWatch()
-        self._renames: Renames | None = None
-        self._transactions = TransactionTables()
         self._open: OpenTxns | None = None
         self._open_asked_at: float | None = None
         self._sent_at: float | None = None
@@ -108,6 +82,7 @@ class PublishSession:
         self._is_calm = False
         """Whether the last step left nothing to publish."""
         self._publisher = Publisher(topic, sender, tails, metrics)
+        self._events = EventWriter(source, self._publisher, self._listener, metrics)
         self._follower = Follower(topic, tails)
 
     @property
@@ -125,9 +100,7 @@ class PublishSession:
             return False
         if any(upto is None or upto < own for upto, own in zip(tails.upto, published, strict=True)):
             return False
-        self._unchecked, self.ends, self.has_compared = tails.published, tails.ends, False
-        self._furthest = max(self._furthest, tails.furthest, key=_event_id)
-        self._reached = max(self._reached, tails.loaded)
+        self.history.compare(tails)
         self._is_calm = self.must_compare = False
         return True
 
@@ -137,19 +110,18 @@ class PublishSession:
     def step(self) -> bool:
         """Polls once and publishes what is new; returns whether there was anything."""
         looked_at, looked_before = time.monotonic(), self._complete_at
-        if self._is_calm and self._source.rests(self.position, self._furthest.event_id):
+        history = self.history
+        if self._is_calm and self._source.rests(self.position, history.furthest.event_id):
             self._complete_at = looked_at
             return False
         self._is_calm = False
         self._follower.catch_up()
         if self._follower.epoch > self._publisher.epoch:
             raise EpochChanged
-        self._furthest = max(self._furthest, self._follower.furthest, key=_event_id)
-        poll = self._source.poll(self.position, self._furthest.event_id)
+        history.published(*self._follower.furthest)
+        poll = self._source.poll(self.position, history.furthest.event_id)
         self.sequence = poll.current
-        compares = bool(self._unchecked)
-        self._check(poll)
-        if compares:
+        if history.check(poll):
             # That takes so long for many events that rows of before would be published late.
             self._watermark.rise(self._publisher.epoch, self._publisher.uptos)
             return True
@@ -194,27 +166,6 @@ class PublishSession:
             self._watermark.rise(self._publisher.epoch, self._publisher.uptos, self._marks)
             self._marks = {}
 
-    def _check(self, poll: Poll) -> None:
-        other = published_history.check(poll, self._furthest, self._reached)
-        if other is None and self._unchecked:
-            hashes = self._source.hashes(sorted({event.event_id for event in self._unchecked}))
-            other = published_history.check_all(hashes, self._unchecked)
-        if other is None and self._furthest.hash is not None and poll.checked is None:
-            event = self._furthest.event_id
-            older = self._source.older(event, self._written_s.get(event))
-            other = published_history.check_missing(older, self._furthest)
-        if other is not None:
-            self._end_history(other, poll.current)
-        self._unchecked, self.has_compared = frozenset(), True
-        if poll.checked_s is not None:
-            self._written_s = {self._furthest.event_id: poll.checked_s}
-        if self._furthest.hash is None:
-            self._furthest = PublishedEvent(self._furthest.event_id, poll.checked)
-
-    def _end_history(self, other: OtherHistory, current: int) -> None:
-        self._metrics.failed(Fault.HISTORY)
-        raise HistoryChanged(other.why, current)
-
     def _publish(self, poll: Poll) -> int:
         """Publishes the rows up to the first gap; returns the number of events."""
         published = 0
@@ -228,73 +179,15 @@ class PublishSession:
         return published
 
     def _publish_event(self, event_id: int, rows: list[NotificationRow]) -> None:
-        if len(rows) > 1:
-            self._metrics.failed(Fault.LISTENER)
-            log.warning(
-                "an event id occurs more than once; all its rows were published",
-                event_id=event_id,
-                remedy="upgrade metastores older than Hive 3.0, and let Hive's schematool make "
-                "the unique index NOTIFICATION_LOG_EVENT_ID",
-            )
-        addressed: list[Addressed] = []
-        for row in rows:
-            addressed += self._meaning(row)
-        row_hash, types = rows_hash(rows), rows[0].event_type
-        mark = rows_mark(rows)
-        shards = self._publisher.shards
-        why = "its record would be larger than the topic allows"
-        try:
-            routed = route(addressed, shards)
-            taken = self._publisher.event(event_id, types, row_hash, mark, routed)
-        except UnwritableRecordError as error:
-            taken, why = False, str(error)
-        if not taken:
-            for row in rows:
-                self._set_aside(row, why)
-            renames = self._renames_before(event_id)
-            addressed = [address for row in rows for address in renames.undecodable(row)]
-            routed = route(addressed, shards)
-            taken = self._publisher.event(event_id, types, row_hash, mark, routed)
-            assert taken, "to say that an event can't be read takes a few bytes"
+        row_hash, mark = rows_hash(rows), rows_mark(rows)
+        self._events.write(event_id, rows, row_hash, mark)
         self.position, self._hash, self._mark = event_id, row_hash, mark
         if mark:
             self._marks[event_id] = mark
-        if event_id > self._furthest.event_id:
-            self._furthest = PublishedEvent(event_id, row_hash)
-
-    def _meaning(self, row: NotificationRow) -> list[Addressed]:
-        renames = self._renames or self._renames_before(row.event_id)
-        try:
-            event = decode(row)
-        except EventError as error:
-            self._set_aside(row, str(error))
-            self._transactions.forget()
-            if row.event_type == "OPEN_TXN":
-                self._listener.miss()
-            return renames.undecodable(row)
-        if isinstance(event, OtherEvent) and not event.harmless:
-            self._set_aside(row, "no event of this type is known, so it may have touched anything")
-        self._listener.see(event)
-        return self._transactions.address(event, renames.address(event))
-
-    def _renames_before(self, event_id: int) -> Renames:
-        if self._renames is None:
-            self._renames = Renames(self._source.alters(event_id - 1))
-        return self._renames
-
-    def _set_aside(self, row: NotificationRow, why: str) -> None:
-        self._metrics.failed(Fault.UNDECODABLE)
-        log.error(
-            "an event was set aside; what it touched is answered by the database until it is "
-            "loaded again",
-            event_id=row.event_id,
-            event_type=row.event_type,
-            why=why,
-        )
-        self._publisher.dead_letter(row)
+        self.history.published(event_id, row_hash)
 
     def _skip(self, gap: LogGap) -> None:
-        if self._furthest.event_id:
+        if self.history.furthest.event_id:
             self._metrics.failed(Fault.GAP)
             log.error(
                 "events are missing in the log; everything is answered by the database until it "
@@ -307,11 +200,9 @@ class PublishSession:
         else:
             log.info("the log begins late; tables from before are loaded", event_id=gap.last + 1)
         self._publisher.skip(gap.last)
-        self._transactions.forget()
-        self._listener.miss()
+        self._events.miss()
         self.position, self._hash, self._mark = gap.last, None, 0
-        if gap.last > self._furthest.event_id:
-            self._furthest = PublishedEvent(gap.last, None)
+        self.history.published(gap.last, None)
         self._gaps.passed()
 
     def _report_progress(self) -> None:

@@ -417,7 +417,7 @@ def test_an_event_that_makes_a_record_which_nobody_could_read_is_set_aside(
         assert isinstance(event, CommitTransaction)
         return msgspec.structs.replace(event, txn=1 << 63)
 
-    monkeypatch.setattr("connectors.publish.publish_session.decode", decode_laxly)
+    monkeypatch.setattr("connectors.publish.event_writer.decode", decode_laxly)
     log.write(1)
     log.write(2)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:

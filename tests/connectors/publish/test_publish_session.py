@@ -54,13 +54,13 @@ def test_a_session_goes_on_unless_the_topic_is_another(
 ) -> None:
     tails = dataclasses.replace(TAILS, **changed)  # type: ignore[arg-type]
     assert session.compare(tails) is goes_on
-    assert session.ends == (tails.ends if goes_on else TAILS.ends)
+    assert session.history.ends == (tails.ends if goes_on else TAILS.ends)
 
 
 def test_a_gap_before_what_others_have_published_leaves_theirs_the_furthest(
     session: PublishSession,
 ) -> None:
     session._skip(LogGap(6, 7, "nobody knows"))
-    assert (session.position, session._furthest) == (7, TAILS.furthest)
+    assert (session.position, session.history.furthest) == (7, TAILS.furthest)
     session._skip(LogGap(8, 12, "nobody knows"))
-    assert (session.position, session._furthest) == (12, PublishedEvent(12, None))
+    assert (session.position, session.history.furthest) == (12, PublishedEvent(12, None))
