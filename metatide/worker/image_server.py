@@ -16,8 +16,8 @@ from metatide.topic import find_topic
 from metatide.worker.epoch_watch import EpochWatch
 from metatide.worker.from_images import ImagedShard, ImagedShards
 from metatide.worker.read_settings import open_primary, read_settings, tls
+from processors.worker.load_requests import LoadRequests
 from processors.worker.metrics import Metrics
-from processors.worker.signals import Signals
 from query_api.backend import Backend
 from query_api.background_tasks import Background
 from query_api.http import Check, ReadServer, create_app
@@ -34,9 +34,11 @@ log = structlog.get_logger(__name__)
 class _Source:
     """The shards' images, as the server of reads uses them."""
 
-    def __init__(self, imaged: ImagedShards, signals: Signals, watch: EpochWatch) -> None:
+    def __init__(
+        self, imaged: ImagedShards, load_requests: LoadRequests, watch: EpochWatch
+    ) -> None:
         self._imaged = imaged
-        self._signals = signals
+        self._load_requests = load_requests
         self._watch = watch
 
     @property
@@ -58,7 +60,7 @@ class _Source:
         imaged = self.shard(shard)
         if imaged is not None:
             request = LoadRequest(imaged.position.epoch, scope, floor)
-            self._signals.ask_for_reader(shard, request)
+            self._load_requests.ask_for_reader(shard, request)
 
 
 async def serve_images(config: Config, folder: Path, every_s: float) -> None:
@@ -71,12 +73,12 @@ async def serve_images(config: Config, folder: Path, every_s: float) -> None:
     budget = MemoryBudget(config.state.memory_bytes)
     imaged = ImagedShards(topic, Images(config.images.require_url(), budget), folder, budget)
     imaged.metrics.every_s.set(config.images.every_s)
-    signals = Signals(topic, imaged.snapshot, Metrics())
+    load_requests = LoadRequests(topic, imaged.snapshot, Metrics())
     settings = await asyncio.to_thread(read_settings, config, primary)
     # Images may be of an earlier epoch for as long as nobody makes newer ones.
     watch, watching = EpochWatch(lambda: topic), Background()
     watching.start(watch.run())
-    backend = Backend(_Source(imaged, signals, watch), primary)
+    backend = Backend(_Source(imaged, load_requests, watch), primary)
     app = create_app(
         backend,
         settings,
@@ -89,13 +91,13 @@ async def serve_images(config: Config, folder: Path, every_s: float) -> None:
     try:
         await imaged.refresh()
         client = TopicClient(topic.servers, topic.name, topic.security)
-        work = (_refresh(imaged, every_s), signals.run(), watch_topic(client, topic))
+        work = (_refresh(imaged, every_s), load_requests.run(), watch_topic(client, topic))
         await _serve_until_stopped(server, *work)
     finally:
         await watching.close()
         await backend.close()
         imaged.close()
-        await asyncio.to_thread(signals.close)
+        await asyncio.to_thread(load_requests.close)
         await primary.close()
 
 

@@ -7,9 +7,9 @@ from processors.applier import Applier
 from processors.directory import WorkerDirectory
 from processors.replay.bulk_replay import Bulk
 from processors.worker.limits import Limits
+from processors.worker.load_requests import LoadRequests
 from processors.worker.metrics import Metrics
 from processors.worker.seek import Seek
-from processors.worker.signals import Signals
 from state.image import Images
 from state.store import MemoryBudget, Store
 from state.topic import Topic
@@ -27,7 +27,7 @@ class WorkerParts:
     budget: MemoryBudget
     bulk: Bulk
     limits: Limits
-    signals: Signals
+    load_requests: LoadRequests
     metrics: Metrics
     follow: Seek
     images: Images | None = None

@@ -379,7 +379,7 @@ class Shard:
         self.lag_s = max(0.0, time.time() - written_ms / 1000)
         metrics.lag_s.observe(self.lag_s, applier.exemplar)
         if signals:
-            self._parts.signals.ask(self.number, self.position.epoch, signals)
+            self._parts.load_requests.ask(self.number, self.position.epoch, signals)
 
     def _advanced(self) -> None:
         assert self._store is not None

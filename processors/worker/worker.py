@@ -24,10 +24,10 @@ from processors.live_record import LiveRecord
 from processors.lost_records import has_records_of
 from processors.replay.bulk_replay import Bulk
 from processors.worker.limits import CHECK_EVERY_S, Allowed, Limits
+from processors.worker.load_requests import LoadRequests
 from processors.worker.metrics import Metrics
 from processors.worker.parts import WorkerParts
 from processors.worker.shard import Shard
-from processors.worker.signals import Signals
 from state.image import Images, Manifest
 from state.records import Scope
 from state.records.signals import AnySignal, LoadRequest
@@ -97,7 +97,7 @@ class Worker:
         """For each shard that was ever here, the lock that lets one task at a time have its
         store."""
         self._group: Group | None = None
-        self._signals: Signals | None = None
+        self._load_requests: LoadRequests | None = None
         self._parts: WorkerParts | None = None
         self._shared_out = False
         self._ending = False
@@ -116,7 +116,7 @@ class Worker:
 
     @property
     def load_requests_waiting(self) -> int:
-        return 0 if self._signals is None else self._signals.waiting
+        return 0 if self._load_requests is None else self._load_requests.waiting
 
     def owners(self) -> dict[int, str]:
         """The address of each shard's owner, this worker included."""
@@ -129,16 +129,16 @@ class Worker:
 
     def ask(self, shard: int, scope: Scope, floor: int) -> None:
         """Asks for a load of a scope that is cold for a reader."""
-        held = self.shards.get(shard)
-        if held is not None:
-            assert self._signals is not None
-            self._signals.ask_for_reader(shard, LoadRequest(held.position.epoch, scope, floor))
+        own = self.shards.get(shard)
+        if own is not None:
+            assert self._load_requests is not None
+            self._load_requests.ask_for_reader(shard, LoadRequest(own.position.epoch, scope, floor))
 
     async def order(self, signal: AnySignal) -> None:
         """Sends an operator's order to the connectors; returns when the signals topic has it."""
-        if self._signals is None:
+        if self._load_requests is None:
             raise TopicError(f"the topic {self.settings.topic} isn't there yet: start a connector")
-        await self._signals.order(signal)
+        await self._load_requests.order(signal)
 
     async def make_images(self, wanted: int | None = None) -> list[Manifest]:
         """Makes images of all live shards, or of one, now."""
@@ -164,7 +164,8 @@ class Worker:
         self.metrics.topic_shards.set(topic.shards)
         with self.directory.owned():
             bulk = Bulk(topic)
-            signals = self._signals = Signals(topic, self.snapshot, self.metrics)
+            requests = LoadRequests(topic, self.snapshot, self.metrics)
+            self._load_requests = requests
             membership = Membership(
                 settings.group,
                 settings.name,
@@ -188,7 +189,7 @@ class Worker:
                 images=None if url is None else Images(url, budget),
                 bulk=bulk,
                 limits=self._limits,
-                signals=signals,
+                load_requests=requests,
                 metrics=self.metrics,
                 follow=group.follow,
                 tracing=self.tracing,
@@ -198,7 +199,7 @@ class Worker:
                 async with asyncio.TaskGroup() as tasks:
                     for work in (
                         group.run(),
-                        signals.run(),
+                        requests.run(),
                         self._watch_limits(),
                         self._flush_stores(),
                         self._watch_arrival(),
@@ -209,7 +210,7 @@ class Worker:
                         tasks.create_task(work)
             finally:
                 await asyncio.to_thread(bulk.close)
-                await asyncio.to_thread(signals.close)
+                await asyncio.to_thread(requests.close)
 
     async def _find_topic(self) -> Topic:
         """Waits for the topic: a connector creates it, and may start later."""
@@ -254,8 +255,8 @@ class Worker:
 
     def _drop(self, number: int) -> None:
         del self.shards[number]
-        assert self._signals is not None
-        self._signals.forget(number)
+        assert self._load_requests is not None
+        self._load_requests.forget(number)
         self.metrics.forget(number)
         self._tasks.pop(number).cancel()
 
@@ -301,7 +302,7 @@ class Worker:
         metrics.over_limit.set(limits.fault is not None)
         metrics.load_requests_waiting.set(self.load_requests_waiting)
         metrics.load_requests_oldest_s.set(
-            0.0 if self._signals is None else self._signals.oldest_age_s
+            0.0 if self._load_requests is None else self._load_requests.oldest_age_s
         )
         metrics.are_in(shard.phase for shard in self.shards.values())
         metrics.stop_at(shard.unreadable for shard in self.shards.values())

@@ -105,14 +105,14 @@ BUGS: Final = (
     Bug(
         "a request for a load is sent once",
         1,
-        "processors.worker.signals",
+        "processors.worker.load_requests",
         "            waiting.looked_s, waiting.due_s = now, now + again_s",
         "            waiting.looked_s, waiting.due_s = now, now + 1e9",
     ),
     Bug(
         "a load that was killed is waited for without end",
         53,
-        "processors.worker.signals",
+        "processors.worker.load_requests",
         "            stalled = opened is not None and waiting.has_stalled(opened, now)",
         "            stalled = False",
     ),

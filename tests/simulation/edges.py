@@ -29,7 +29,7 @@ import processors.replay.bulk_replay
 import processors.spark.build
 import processors.worker.shard
 import processors.worker.shard_images
-import processors.worker.signals
+import processors.worker.signals_producer
 import processors.worker.worker
 import query_api.database.fallback
 import query_api.thrift.metastore.upstream
@@ -94,7 +94,7 @@ class Surroundings:
             *knobs.replacements(self._turned_knobs),
             (connectors.publish.producer, "Producer", producer),
             (connectors.publish.producer, "Consumer", consumer),
-            (processors.worker.signals, "Producer", producer),
+            (processors.worker.signals_producer, "Producer", producer),
             (state.topic.partitions, "Consumer", consumer),
             (state.topic.reader, "Consumer", consumer),
             (state.topic.settings, "AdminClient", lambda *_, **__: SimulatedAdmin(brokers)),

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from hive.errors import UnansweredError
 from processors.applier import Applier
-from processors.worker.signals import STALLED_S
+from processors.worker.load_requests import STALLED_S
 from query_api.reads.partitions import ListPartitions
 from query_api.reads.read import Read
 from query_api.reads.tables import GetTable, ListTables

@@ -19,7 +19,7 @@ from hive.errors import PublishError, SourceError
 from hive.names import TableName
 from metatide.demo.options import Size
 from metatide.demo.store import Store
-from processors.worker.signals import why_cold
+from processors.worker.coldness import why_cold
 from processors.worker.worker import Worker
 from state.loads import Cold
 from state.records import (

@@ -17,7 +17,7 @@ SCOPE = Scope(ScopeKind.TABLE, ORDERS)
 COUNT = 4
 
 
-class Signals:
+class LoadRequests:
     """Takes note of loads that are asked for."""
 
     def __init__(self) -> None:
@@ -32,23 +32,23 @@ class Signals:
 
 @pytest.mark.parametrize(("shard", "loads"), [(2, [(2, (7, SCOPE, 9))]), (3, [])])
 def test_an_image_asks_for_loads_in_its_own_epoch(shard: int, loads: list[object]) -> None:
-    signals: Any = Signals()
+    requests: Any = LoadRequests()
     imaged: Any = SimpleNamespace(
         topic=SimpleNamespace(shards=COUNT),
         shards={2: SimpleNamespace(position=SimpleNamespace(epoch=7))},
     )
     watch: Any = SimpleNamespace(epoch=8)
-    source = _Source(imaged, signals, watch)
+    source = _Source(imaged, requests, watch)
     source.ask_for_load(shard, SCOPE, 9)
-    assert signals.loads == loads
+    assert requests.loads == loads
     assert (source.count, source.epoch, source.owner_url(2)) == (COUNT, 8, None)
 
 
 def test_a_worker_asks_for_the_shard_that_lacks_something() -> None:
-    signals = Signals()
-    worker: Any = SimpleNamespace(ask=signals.ask)
+    requests = LoadRequests()
+    worker: Any = SimpleNamespace(ask=requests.ask)
     WorkerShards(worker).ask_for_load(2, SCOPE, 9)
-    assert signals.loads == [(2, (SCOPE, 9))]
+    assert requests.loads == [(2, (SCOPE, 9))]
 
 
 class Owners:

@@ -11,10 +11,10 @@ import pytest
 
 from hive.errors import StoppedError, StorageError
 from processors.directory import WorkerDirectory
+from processors.worker.load_requests import LoadRequests
 from processors.worker.metrics import Metrics
 from processors.worker.parts import WorkerParts
 from processors.worker.shard_images import ShardImages
-from processors.worker.signals import Signals
 from processors.worker.worker import Worker, WorkerSettings
 from state.image import Images
 from state.store import MemoryBudget, Store, StorePosition
@@ -56,7 +56,7 @@ async def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     monkeypatch.setattr("processors.worker.worker.Shard", SlowShard)
     worker = Worker(WorkerSettings(servers=TOPIC.servers, topic="topic", path=tmp_path, group="g"))
     worker._parts = cast("WorkerParts", SimpleNamespace(metrics=Metrics()))
-    worker._signals = cast("Signals", SimpleNamespace(forget=lambda _: None))
+    worker._load_requests = cast("LoadRequests", SimpleNamespace(forget=lambda _: None))
     yield worker
     # After a failure nobody else lets them close, and the event loop waits for them.
     for shard in SlowShard.all:

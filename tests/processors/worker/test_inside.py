@@ -329,8 +329,8 @@ async def test_only_live_doubts_are_asked_about(topic: Topic, tmp_path: Path) ->
             LoadEnd(0, "load", SCOPE, 3, 3, 1),
         )
         await until(lambda: worker.shards[0].position.offset == 6)
-        assert worker._signals is not None
-        for waiting in worker._signals._waiting.values():
+        assert worker._load_requests is not None
+        for waiting in worker._load_requests._waiting.values():
             waiting.due_s = 0
         await until(lambda: worker.load_requests_waiting == 0)
         await asyncio.sleep(1)

@@ -1,4 +1,4 @@
-"""Sends the connectors requests for loads that the fold found missing, and operators' orders."""
+"""Asks the connectors for the loads that the fold or a reader misses, until they have come."""
 
 import asyncio
 import math
@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import structlog
-from confluent_kafka import KafkaError, KafkaException, Producer
 
-from hive.errors import MetatideError, TopicError
+from hive.errors import MetatideError
 from processors.fold import Signal
+from processors.worker.coldness import open_load, why_cold, with_objects
 from processors.worker.metrics import Metrics
-from state.loads import Cold, Loads, OpenLoad
-from state.records import Scope, ScopeKind
-from state.records.signals import AnySignal, LoadRequest, encode_signal, signal_key
+from processors.worker.signals_producer import SignalsProducer
+from state.loads import Cold, OpenLoad
+from state.records import Scope
+from state.records.signals import AnySignal, LoadRequest
 from state.shard_reader import ShardReader
 from state.store import StoreSnapshot
 from state.topic import Topic
-from state.topic.creation import create_signals
-from state.topic.settings import QUIET, REQUEST_TIMEOUT_S, reason
 
 TICK_S: Final = 0.1
 MAKE_AGAIN_S: Final = 1.0
@@ -79,7 +78,7 @@ class _Looked(NamedTuple):
     """The request as it would be sent now."""
 
 
-class Signals:
+class LoadRequests:
     """Sends requests for loads, and repeats them while their scope is cold and not being loaded.
 
     A load whose connector was killed never ends, and nothing says so: when a load under way has
@@ -94,8 +93,6 @@ class Signals:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
-        self._topic = topic
-        self._name = topic.signals
         self._snapshot = snapshot
         self._metrics = metrics
         self._waiting: dict[_Key, _Waiting] = {}
@@ -111,16 +108,7 @@ class Signals:
         self._taken = asyncio.Event()
         """Set when there is something to send, or to be acknowledged, that wasn't there before, or
         when something is due earlier."""
-        # Not idempotent: a request that comes twice is one, and brokers that lose records have an
-        # idempotent producer fail for good.
-        self._producer = Producer(
-            {
-                **topic.client,
-                "queue.buffering.max.messages": 10_000,
-                "message.timeout.ms": 10_000,
-            },
-            logger=QUIET,
-        )
+        self._producer = SignalsProducer(topic)
 
     @property
     def waiting(self) -> int:
@@ -143,31 +131,8 @@ class Signals:
         self._take(shard, request, Cold.NEVER_LOADED)
 
     async def order(self, signal: AnySignal) -> None:
-        """Sends an order and returns when the signals topic has it."""
-        loop = asyncio.get_running_loop()
-        acknowledged: asyncio.Future[None] = loop.create_future()
-
-        def settle(error: KafkaError | None) -> None:
-            if acknowledged.done():
-                return
-            if error is None:
-                acknowledged.set_result(None)
-            else:
-                why = f"{self._name} didn't take it: {reason(error)}"
-                acknowledged.set_exception(TopicError(why))
-
-        def tell(error: KafkaError | None, _: object) -> None:
-            # At the end another thread waits for what is on its way.
-            loop.call_soon_threadsafe(settle, error)
-
-        try:
-            self._producer.produce(
-                self._name, encode_signal(signal), signal_key(signal), on_delivery=tell
-            )
-        except BufferError:
-            raise TopicError(f"too many messages wait for {self._name}; try again") from None
-        except KafkaException as error:
-            raise TopicError(f"{self._name} can't take the order: {reason(error)}") from None
+        """Sends an operator's order by the same way; returns when the signals topic has it."""
+        acknowledged = self._producer.order(signal)
         # The task that sends requests polls for acknowledgements in this event loop.
         self._taken.set()
         await acknowledged
@@ -179,14 +144,14 @@ class Signals:
 
     async def run(self) -> None:
         """Sends requests until it is cancelled."""
-        while not await asyncio.to_thread(self._make_topic):
+        while not await asyncio.to_thread(self._producer.make_topic):
             await asyncio.sleep(MAKE_AGAIN_S)
         while True:
             if await self._is_tick():
                 self._send_due()
             else:
                 self._send_fresh()
-            self._producer.poll(0)
+            self._producer.poll()
 
     async def _is_tick(self) -> bool:
         """Waits for the next tick, or for the first request for a scope that comes before it."""
@@ -205,7 +170,7 @@ class Signals:
         """When the next tick is due, by the event loop's clock. There is none while nothing is due
         or to be acknowledged, and all may be sent at once."""
         is_full = self._room < AT_ONCE_MAX
-        if is_full or len(self._producer) > 0:
+        if is_full or self._producer.unacknowledged > 0:
             return self._tick_s
         if not self._waiting:
             return None
@@ -214,7 +179,7 @@ class Signals:
 
     def close(self) -> None:
         """Sends what can be sent at once; whoever misses the rest asks again."""
-        self._producer.flush(1.0)
+        self._producer.flush()
 
     def _take(self, shard: int, request: LoadRequest, unknown: Cold | None) -> None:
         key = (shard, request.scope)
@@ -285,86 +250,12 @@ class Signals:
             cold = why_cold(reader, scope, waiting.unknown)
             if cold is None:
                 return _Looked(None, None, waiting.request)
-            return _Looked(cold, _open_load(reader, scope), _named(waiting.request, reader))
+            return _Looked(cold, open_load(reader, scope), with_objects(waiting.request, reader))
         except MetatideError as error:
             readers[shard] = None
             log.warning("a store can't be read for a request", shard=shard, why=str(error))
             return None
 
     def _send(self, request: LoadRequest) -> None:
-        try:
-            self._producer.produce(
-                self._name,
-                encode_signal(request),
-                signal_key(request),
-                on_delivery=_log_undelivered,
-            )
-        except (BufferError, KafkaException) as error:
-            log.warning("a load can't be requested", scope=str(request.scope)[:200], why=str(error))
-            return
-        self._metrics.load_requests.inc()
-
-    def _make_topic(self) -> bool:
-        """Creates the signals topic unless it exists; returns whether it does."""
-        admin = self._topic.admin()
-        try:
-            if self._name not in admin.list_topics(timeout=REQUEST_TIMEOUT_S).topics:
-                create_signals(self._topic)
-        except KafkaException as error:
-            log.info("the signals topic wasn't created", why=reason(error))
-            return False
-        return True
-
-
-def why_cold(reader: ShardReader, scope: Scope, unknown: Cold | None) -> Cold | None:
-    """Why the shard can't answer for a scope: None if it can, `unknown` if it knows nothing of
-    it."""
-    name, head = scope.name, reader.head
-    match scope.kind:
-        case ScopeKind.TABLE:
-            state = reader.state(name)
-            return unknown if state is None else state.statistics_cold(head.applied, head.floor)
-        case ScopeKind.OBJECTS:
-            state = reader.state(name)
-            return Cold.DOUBT if state is not None and state.doubtful else None
-        case ScopeKind.WRITE_IDS:
-            if reader.state(name) is None:
-                return unknown
-            return Cold.DOUBT if reader.write_ids(name).cold else None
-    loads = _loads(reader, scope)
-    return unknown if loads is None else loads.cold(head.applied, head.floor)
-
-
-def _open_load(reader: ShardReader, scope: Scope) -> OpenLoad | None:
-    """The load of a scope that has begun and not ended."""
-    loads = _loads(reader, scope)
-    return None if loads is None else loads.open
-
-
-def _loads(reader: ShardReader, scope: Scope) -> Loads | None:
-    """The loads of a scope; None if the shard knows nothing of it, or objects are only reread."""
-    match scope.kind:
-        case ScopeKind.TABLE:
-            state = reader.state(scope.name)
-            return None if state is None else state.loads
-        case ScopeKind.NAMES:
-            return reader.names_loads(scope.name.database)
-        case ScopeKind.DATABASES:
-            return reader.databases_loads(scope.name.catalog)
-    return None
-
-
-def _named(request: LoadRequest, reader: ShardReader) -> LoadRequest:
-    """The request; if it is for objects of a table, with those that are in doubt now."""
-    if request.scope.kind is not ScopeKind.OBJECTS:
-        return request
-    state = reader.state(request.scope.name)
-    assert state is not None
-    objects = tuple(sorted(state.doubtful))
-    floor = max(doubt.event for doubt in state.doubtful.values())
-    return LoadRequest(request.epoch, request.scope, floor, objects)
-
-
-def _log_undelivered(error: object, _: object) -> None:
-    if error is not None:
-        log.warning("a request for a load wasn't sent", why=str(error))
+        if self._producer.request(request):
+            self._metrics.load_requests.inc()

@@ -1,27 +1,22 @@
 """When a worker asks for a load again."""
 
 import asyncio
-import uuid
-from collections.abc import Callable
-from typing import Any, cast
-from unittest.mock import Mock
+from typing import cast
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
-from structlog.testing import capture_logs
 
-from hive.errors import ColdShardError, TopicError
+from hive.errors import ColdShardError
 from processors.fold import Fold, Signal
-from processors.worker import signals
-from processors.worker.metrics import Metrics
-from processors.worker.signals import (
+from processors.worker import load_requests
+from processors.worker.load_requests import (
     AGAIN_FIRST_S,
     AGAIN_MAX_S,
     AT_ONCE_MAX,
     STALLED_S,
     TICK_S,
-    Signals,
+    LoadRequests,
 )
+from processors.worker.metrics import Metrics
 from state.records import (
     AnyRecord,
     Change,
@@ -49,7 +44,7 @@ class Asking:
         self.store = MemoryStore()
         self.metrics = Metrics()
         self.now_s = 1_000.0
-        self._signals = Signals(
+        self._requests = LoadRequests(
             topic,
             lambda _: cast("StoreSnapshot", self.store.snapshot()),
             self.metrics,
@@ -61,7 +56,7 @@ class Asking:
         fold = Fold(txn)
         for record in records:
             fold.apply(record)
-        self._signals.ask(0, fold.epoch, fold.flush())
+        self._requests.ask(0, fold.epoch, fold.flush())
         self.store.commit(txn, self.store.position)
 
     def load(self, lo: int) -> None:
@@ -74,41 +69,47 @@ class Asking:
 
     def read(self) -> None:
         """A reader misses the table."""
-        self._signals.ask_for_reader(0, LoadRequest(0, SCOPE, FAR))
+        self._requests.ask_for_reader(0, LoadRequest(0, SCOPE, FAR))
 
     def miss(self, number: int) -> None:
         """A reader misses another table."""
         scope = Scope(ScopeKind.TABLE, TABLE._replace(table=f"t{number}"))
-        self._signals.ask_for_reader(0, LoadRequest(0, scope, FAR))
+        self._requests.ask_for_reader(0, LoadRequest(0, scope, FAR))
 
     def drop(self) -> None:
         """The fold asks for a table that has gone by then."""
         gone = Scope(ScopeKind.TABLE, TABLE._replace(table="gone"))
-        self._signals.ask(0, 0, [Signal(gone, 1)])
+        self._requests.ask(0, 0, [Signal(gone, 1)])
+
+    async def order(self) -> None:
+        await self._requests.order(PauseOrder(0, 1, paused=True))
+
+    async def run(self) -> None:
+        await self._requests.run()
 
     async def is_tick(self) -> bool:
-        return await self._signals._is_tick()
+        return await self._requests._is_tick()
 
     def sent_before_tick(self) -> int:
         """How many requests are sent that needn't wait for a tick."""
         before = self._count
-        self._signals._send_fresh()
+        self._requests._send_fresh()
         return self._count - before
 
     def sent(self, wait_s: float = 0) -> int:
         """How many requests are sent at the end of this time."""
         self.now_s += wait_s
         before = self._count
-        self._signals._send_due()
+        self._requests._send_due()
         return self._count - before
 
     @property
     def waiting(self) -> int:
-        return self._signals.waiting
+        return self._requests.waiting
 
     @property
     def oldest_age_s(self) -> float:
-        return self._signals.oldest_age_s
+        return self._requests.oldest_age_s
 
     @property
     def _count(self) -> int:
@@ -192,6 +193,16 @@ async def test_its_task_wakes_when_a_request_is_due(asking: Asking) -> None:
     asking.sent(AGAIN_FIRST_S - 2 * TICK_S)
     async with asyncio.timeout(AGAIN_FIRST_S / 2):
         assert await asking.is_tick()
+
+
+async def test_its_task_wakes_for_an_order(asking: Asking) -> None:
+    """Nobody else polls for its acknowledgement."""
+    running = asyncio.create_task(asking.run())
+    async with asyncio.timeout(30):
+        for _ in range(2):
+            await asking.order()
+    running.cancel()
+    await asyncio.wait([running])
 
 
 async def test_many_first_requests_wait_for_ticks(asking: Asking) -> None:
@@ -286,16 +297,6 @@ def test_a_load_that_goes_on_is_waited_for(asking: Asking) -> None:
         assert asking.sent(STALLED_S / 4) == 0
 
 
-def test_a_topic_that_a_worker_makes_has_a_partition_for_each_shard(kafka_broker: str) -> None:
-    """With fewer, some connectors would get no signals."""
-    topic = Topic(kafka_broker, f"test-{uuid.uuid4().hex[:12]}", 3)
-    admin = topic.admin()
-    assert Signals(topic, lambda _: None, Metrics())._make_topic()
-    while topic.signals not in (topics := admin.list_topics(timeout=30).topics):
-        pass
-    assert len(topics[topic.signals].partitions) == topic.shards
-
-
 class DamagedSnapshot:
     """A snapshot of a store with a bad block."""
 
@@ -306,7 +307,7 @@ class DamagedSnapshot:
 def test_a_store_that_cannot_be_read_concerns_its_shard_alone(kafka_broker: str) -> None:
     sound, metrics, now_s = MemoryStore(), Metrics(), [1_000.0]
     views = {0: DamagedSnapshot(), 1: sound.snapshot()}
-    signals = Signals(
+    requests = LoadRequests(
         Topic(kafka_broker, "asking", 2),
         lambda shard: cast("StoreSnapshot", views[shard]),
         metrics,
@@ -314,13 +315,13 @@ def test_a_store_that_cannot_be_read_concerns_its_shard_alone(kafka_broker: str)
     )
 
     def sent() -> float | None:
-        signals._send_due()
+        requests._send_due()
         return metrics.registry.get_sample_value("metatide_load_requests_total")
 
     for shard in views:
-        signals.ask_for_reader(shard, LoadRequest(0, SCOPE, FAR))
+        requests.ask_for_reader(shard, LoadRequest(0, SCOPE, FAR))
     assert sent() == 1, "of the sound one"
-    assert signals.waiting == 2
+    assert requests.waiting == 2
     views[0] = sound.snapshot()
     now_s[0] += AGAIN_FIRST_S
     assert sent() == 3, "of both"
@@ -329,10 +330,10 @@ def test_a_store_that_cannot_be_read_concerns_its_shard_alone(kafka_broker: str)
 async def test_its_task_sends_at_once_and_at_ticks(
     asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(signals, "MAKE_AGAIN_S", 0)
+    monkeypatch.setattr(load_requests, "MAKE_AGAIN_S", 0)
     made = iter([False, True])
-    monkeypatch.setattr(asking._signals, "_make_topic", lambda: next(made))
-    running = asyncio.create_task(asking._signals.run())
+    monkeypatch.setattr(asking._requests._producer, "make_topic", lambda: next(made))
+    running = asyncio.create_task(asking.run())
     async with asyncio.timeout(30):
         for sent, event in ((1, 7), (2, 9)):
             asking.fold(Change(0, event, event + 1))
@@ -342,73 +343,8 @@ async def test_its_task_sends_at_once_and_at_ticks(
     await asyncio.wait([running])
 
 
-def test_a_topic_that_can_not_be_made_now_is_made_later(
-    asking: Asking, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_: Topic) -> None:
-        raise KafkaException(KafkaError(KafkaError.REQUEST_TIMED_OUT))
-
-    assert asking._signals._make_topic()
-    unmade = Asking(Topic(asking._signals._topic.servers, f"not-{uuid.uuid4().hex}", 1))
-    with monkeypatch.context() as failing:
-        failing.setattr(signals, "create_signals", fail)
-        assert not unmade._signals._make_topic()
-    assert unmade._signals._make_topic()
-
-
-def test_a_request_that_a_broker_does_not_take_is_told_in_the_log() -> None:
-    with capture_logs() as logs:
-        signals._log_undelivered(None, None)
-        signals._log_undelivered(KafkaError(KafkaError._MSG_TIMED_OUT), None)
-    assert [line["event"] for line in logs] == ["a request for a load wasn't sent"]
-
-
 def test_few_requests_wait(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signals, "WAITING_MAX", 2)
+    monkeypatch.setattr(load_requests, "WAITING_MAX", 2)
     for number in range(3):
         asking.miss(number)
     assert asking.waiting == 2
-
-
-@pytest.mark.parametrize(
-    ("failure", "why"),
-    [
-        (BufferError(), "too many messages wait"),
-        (
-            KafkaException(KafkaError(KafkaError._FATAL)),
-            r"can't take the order: Local: Fatal error$",
-        ),
-    ],
-)
-async def test_an_order_that_can_not_be_sent_fails(
-    asking: Asking, failure: Exception, why: str
-) -> None:
-    with pytest.raises(TopicError, match=why):
-        await ordering(asking, Mock(side_effect=failure))
-
-
-async def test_an_order_waits_for_its_acknowledgement(asking: Asking) -> None:
-    deliveries: list[Callable[[object, object], None]] = []
-    late = KafkaError(KafkaError._MSG_TIMED_OUT)
-
-    def produce(*_: object, on_delivery: Callable[[object, object], None]) -> None:
-        deliveries.append(on_delivery)
-
-    taken, refused, given_up = (asyncio.create_task(ordering(asking, produce)) for _ in "123")
-    await asyncio.sleep(0)
-    given_up.cancel()
-    await asyncio.wait([given_up])
-    failures: list[dict[str, Any]] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, failure: failures.append(failure))
-    for deliver, error in zip(deliveries, (None, late, late), strict=True):
-        deliver(error, None)
-    await taken
-    assert not failures
-    with pytest.raises(TopicError, match=r"didn't take it: Local: Message timed out$"):
-        await refused
-
-
-async def ordering(asking: Asking, produce: Callable[..., None]) -> None:
-    """Gives an order to a producer that sends like this."""
-    asking._signals._producer = Mock(produce=produce)
-    await asking._signals.order(PauseOrder(0, 1, paused=True))
