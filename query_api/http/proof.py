@@ -17,14 +17,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hive.errors import UNDECODABLE, CutOffError, ForbiddenError, UnprovedError
 from query_api.http.gate import OPERATOR, PARTNER
 from query_api.http.messages import Headers, header, send_problem
+from query_api.http.requirement_headers import REQUIREMENTS
 from query_api.partners import Partners, Question
-from query_api.requirement import PARAMETERS
 
 PROOF: Final = b"metatide-proof"
 PROVED: Final = b"application/x-metatide-proved"
 FRAME_BYTES_MAX: Final = 1 << 20
-REQUIREMENTS: Final = {f"metatide-{name.replace('_', '-')}".encode(): name for name in PARAMETERS}
-"""The headers that state a requirement, and its parameter."""
 FORWARDED: Final = b"metatide-forwarded"
 """The header of what another worker forwards, which isn't forwarded again."""
 PASSED_ON: Final = frozenset(

@@ -1,7 +1,7 @@
 """The common path of all requests for data."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine
 from ssl import SSLContext
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -10,9 +10,10 @@ import msgspec
 import structlog
 from starlette.types import Receive, Scope, Send
 
-from hive.errors import ForbiddenError, InputError, MetatideError, NoSuchObjectError
+from hive.errors import ForbiddenError, MetatideError, NoSuchObjectError
 from query_api.backend import Backend
 from query_api.http.access import OPEN, Tokens
+from query_api.http.cache_filler import CacheFiller, may_be_cached
 from query_api.http.endpoints import Endpoint
 from query_api.http.forward import Forwarder
 from query_api.http.gate import Gate
@@ -29,12 +30,12 @@ from query_api.http.messages import (
 )
 from query_api.http.metrics import Metrics
 from query_api.http.owner_answers import is_for_partner, moment_of_partner, send_to_partner
-from query_api.http.proof import FORWARDED, REQUIREMENTS
+from query_api.http.proof import FORWARDED
 from query_api.http.request_body import read_body
 from query_api.http.request_parameters import RequestParameters
-from query_api.http.response_cache import CONSISTENCY, CachedResponse, ResponseCache
+from query_api.http.requirement_headers import required_by_headers
+from query_api.http.response_cache import ResponseCache
 from query_api.http.scatter_gather import Parts
-from query_api.owner_moment import AnyMoment
 from query_api.partners import Partners
 from query_api.reads import Read, Rendered
 from query_api.reasons import Reason
@@ -75,6 +76,7 @@ class Service:
         self._views = views
         self._history = backend.database.history
         self.response_cache = ResponseCache(views, resolver.is_rewound)
+        self._filler = CacheFiller(self.response_cache, self.metrics)
         self.forwarder = _forwarder(settings, backend.tracing)
         self._parts = Parts(resolver, views, self.forwarder)
         self._in_flight = 0
@@ -131,8 +133,7 @@ class Service:
         )
         lines = endpoint.lines if header(scope, b"accept") == NDJSON else None
         read = endpoint.read(parameters) if lines is None else lines.read(parameters)
-        in_headers = _in_headers(scope)
-        conditions = parameters.requirement(in_headers)
+        conditions = parameters.requirement(required_by_headers(scope))
         requirement = parse_requirement(conditions, read, self.settings.defaults)
         if await self._forward(endpoint.id, read, requirement, scope, body, send):
             return
@@ -144,43 +145,31 @@ class Service:
             latest = scope.get("state", {}).get("latest_read")
             answer = await self._resolver.answer(to_answer, requirement, latest)
         self.metrics.answered(answer.source, answer.reason, endpoint.id, perf_counter() - start)
-        headers = grounds(answer)
         if isinstance(answer.value, NoSuchObjectError):
-            await send_problem(send, 404, str(answer.value), headers)
+            await send_problem(send, 404, str(answer.value), grounds(answer))
         elif lines is not None:
-            await send_lines(receive, send, lines.write(answer.value), headers)
+            await send_lines(receive, send, lines.write(answer.value), grounds(answer))
         else:
-            if answer.moment is None or not _may_store(scope, requirement):
-                await send_body(scope, send, answer.value, headers)
-                return
-            moment, reason = answer.moment, answer.reason
-            max_age_ms = requirement.max_age_ms if requirement.latest else None
-            self._store(scope, endpoint.id, moment, max_age_ms, reason, answer.value, headers)
-            if is_for_partner(scope, answer.value):
-                await send_to_partner(
-                    send, moment, self._history.former_names, answer.value, headers
-                )
-            else:
-                await send_body(scope, send, answer.value, headers)
+            await self._sending(endpoint.id, requirement, answer, scope, send)
 
-    def _store(
+    def _sending(
         self,
-        scope: Scope,
         id_: str,
-        moment: AnyMoment,
-        max_age_ms: int | None,
-        reason: Reason,
-        body: bytes,
-        headers: Headers,
-    ) -> None:
-        """Caches an answer; the log must confirm it each time, unless `max_age_ms` is None."""
-        key = scope["path"], scope["query_string"], header(scope, CONSISTENCY) or b""
-        if not self.response_cache.admits(key):
-            return
-        count = self.metrics.counter_of_cached(reason, id_)
-        latest_of = () if max_age_ms is None else moment.targets
-        cached = CachedResponse.of(key, moment, latest_of, max_age_ms or 0, body, headers, count)
-        self.response_cache.put(key, cached)
+        requirement: Requirement,
+        answer: ReadAnswer[bytes],
+        scope: Scope,
+        send: Send,
+    ) -> Coroutine[Any, Any, None]:
+        """Caches the body of an answer if equal requests may get it, and sends it once awaited."""
+        moment, body, headers = answer.moment, answer.value, grounds(answer)
+        assert isinstance(body, bytes)
+        if moment is None or not may_be_cached(scope, requirement):
+            return send_body(scope, send, body, headers)
+        max_age_ms = requirement.max_age_ms if requirement.latest else None
+        self._filler.put(scope, id_, moment, max_age_ms, answer.reason, body, headers)
+        if is_for_partner(scope, body):
+            return send_to_partner(send, moment, self._history.former_names, body, headers)
+        return send_body(scope, send, body, headers)
 
     async def _forward(
         self,
@@ -202,9 +191,9 @@ class Service:
 
         def store(grounds_of_owner: str, whole: bytes, headers: Headers) -> None:
             moment, age_ms = moment_of_partner(grounds_of_owner, number), requirement.log_age_ms
-            if moment is not None and age_ms is not None and _may_store(scope, requirement):
+            if moment is not None and age_ms is not None and may_be_cached(scope, requirement):
                 # No others of such a consistency are cached.
-                self._store(scope, id_, moment, age_ms, Reason.FRESH, whole, headers)
+                self._filler.put(scope, id_, moment, age_ms, Reason.FRESH, whole, headers)
 
         least = requirement.min_position
         return await self.forwarder.forward(url, scope, body, send, least, store)
@@ -229,15 +218,6 @@ class _Began:
         await self._send(message)
 
 
-def _may_store(scope: Scope, requirement: Requirement) -> bool:
-    """Whether the answer may be cached for equal requests. Not if a minimum position is required,
-    because positions aren't checked again.
-    """
-    by_consistency = _in_headers(scope).keys() <= {REQUIREMENTS[CONSISTENCY]}
-    is_get = scope["method"] == "GET"
-    return is_get and by_consistency and requirement.min_position is None
-
-
 def _forwarder(settings: Settings, tracing: "Tracing | None") -> Forwarder:
     if tracing is None:
         return Forwarder(settings.trusted, settings.partners)
@@ -252,17 +232,3 @@ def _metrics(tracing: "Tracing | None") -> Metrics:
     from query_api.http.tracing import TracedMetrics
 
     return TracedMetrics()
-
-
-def _in_headers(scope: Scope) -> Mapping[str, str]:
-    """What headers require. None may come twice: readers of one would take the first, others the
-    last."""
-    required: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        condition = REQUIREMENTS.get(name)
-        if condition is None:
-            continue
-        if condition in required:
-            raise InputError(f"give the header {name.decode()} once")
-        required[condition] = value.decode("latin-1")
-    return required

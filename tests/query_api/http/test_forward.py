@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from metatide.stack.machine import free_port
 from query_api.http import Settings
 from query_api.http.forward import Forwarder
-from query_api.http.proof import REQUIREMENTS
+from query_api.http.requirement_headers import REQUIREMENTS
 from query_api.http.scatter_gather import headers_of
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
