@@ -16,7 +16,7 @@ from hive.errors import MetastoreLoginError, UnimpersonatedError, UpstreamError
 from query_api.thrift.metastore.http_layer import HttpLayer
 from query_api.thrift.metastore.link import Address, CollectedReply, Link, host_port
 from query_api.thrift.metastore.login.impersonation import Impersonation, ask_for_token
-from query_api.thrift.metastore.login.negotiation import Exchange, Peer, log_in
+from query_api.thrift.metastore.login.negotiation import Exchange, SaslFrames, log_in
 from query_api.thrift.metastore.login.token import TokenExchange
 from query_api.thrift.protocol.frames import Frames
 from query_api.thrift.protocol.wire import MessageType
@@ -159,13 +159,13 @@ class Upstreams:
             return self.settings.authorization
         return introduction.authorization
 
-    async def open_unproved(self) -> tuple[Peer, asyncio.Transport]:
+    async def open_unproved(self) -> tuple[SaslFrames, asyncio.Transport]:
         """A connection to a metastore on which nothing was said; raises UpstreamError."""
         failures = []
         for address in self._in_order():
             try:
                 async with asyncio.timeout(CONNECT_TIMEOUT_S):
-                    return await self._open_peer(address)
+                    return await self._open_frames(address)
             except (OSError, TimeoutError) as error:
                 self.avoid(address)
                 failures.append(f"{host_port(address)}: {str(error) or 'no answer in time'}")
@@ -230,9 +230,9 @@ class Upstreams:
     async def _logged_in(self, address: Address, exchange: Exchange) -> Link:
         """A connection after a login."""
         async with asyncio.timeout(LOGIN_TIMEOUT_S):
-            peer, transport = await self._open_peer(address)
+            frames, transport = await self._open_frames(address)
             try:
-                layer = await log_in(peer, exchange)
+                layer = await log_in(frames, exchange)
             except BaseException:
                 transport.abort()
                 raise
@@ -242,12 +242,12 @@ class Upstreams:
         transport.resume_reading()
         return link
 
-    async def _open_peer(self, address: Address) -> tuple[Peer, asyncio.Transport]:
+    async def _open_frames(self, address: Address) -> tuple[SaslFrames, asyncio.Transport]:
         reader = asyncio.StreamReader(limit=RESPONSE_BYTES_MAX)
         transport, _ = await asyncio.get_running_loop().create_connection(
             lambda: asyncio.StreamReaderProtocol(reader), *address, ssl=self.settings.tls
         )
-        return Peer(reader, transport), transport
+        return SaslFrames(reader, transport), transport
 
     async def _introduce(self, link: Link, introduction: Introduction) -> None:
         """Makes a client's first calls."""

@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from hive.errors import MetastoreLoginError, RefusedLoginError, UpstreamError
-from query_api.thrift.metastore.login.negotiation import Peer
+from query_api.thrift.metastore.login.negotiation import SaslFrames
 from query_api.thrift.sasl.digest import NAME, nonce_of, read_digest
 from query_api.thrift.sasl.mechanism import Accepted, Challenge
 from query_api.thrift.sasl.negotiation import Status
@@ -22,7 +22,7 @@ TIMEOUT_S: Final = 5.0
 _PROTECTIONS: Final = re.compile(rb'qop="[^"]*"')
 
 log = structlog.get_logger(__name__)
-OpenPeer = Callable[[], Awaitable[tuple[Peer, asyncio.Transport]]]
+OpenFrames = Callable[[], Awaitable[tuple[SaslFrames, asyncio.Transport]]]
 """Connects to a metastore."""
 
 
@@ -31,9 +31,9 @@ class RelayedTokens:
     right; the worker never knows the token's password. The connection serves for this alone.
     """
 
-    def __init__(self, open_peer: OpenPeer, realm: str) -> None:
+    def __init__(self, open_frames: OpenFrames, realm: str) -> None:
         """`realm` is that of owners who are named with one."""
-        self.open_peer: Final = open_peer
+        self.open_frames: Final = open_frames
         self.realm: Final = realm
         self.turn: Final = asyncio.Semaphore(CHECKS_MAX)
 
@@ -47,11 +47,11 @@ class _Exchange:
     def __init__(self, tokens: RelayedTokens) -> None:
         self._tokens = tokens
         self._nonce = ""
-        self._peer: Peer | None = None
+        self._frames: SaslFrames | None = None
         self._transport: asyncio.Transport | None = None
 
     async def answer(self, response: bytes) -> Challenge | Accepted:
-        if self._peer is None:
+        if self._frames is None:
             if response:
                 raise RefusedLoginError("DIGEST-MD5 begins with a challenge")
             return Challenge(await self._ask(self._begin))
@@ -85,21 +85,21 @@ class _Exchange:
             ) from None
 
     async def _begin(self) -> bytes:
-        self._peer, self._transport = await self._tokens.open_peer()
+        self._frames, self._transport = await self._tokens.open_frames()
         # A client that doesn't respond leaves nothing behind.
         asyncio.get_running_loop().call_later(TIMEOUT_S, self._transport.abort)
-        self._peer.send(Status.START, NAME.encode())
-        self._peer.send(Status.OK, b"")
-        _, challenge = await self._peer.receive()
+        self._frames.send(Status.START, NAME.encode())
+        self._frames.send(Status.OK, b"")
+        _, challenge = await self._frames.receive()
         self._nonce = nonce_of(challenge)
         return _PROTECTIONS.sub(b'qop="auth"', challenge)
 
     async def _check(self, response: bytes) -> bytes:
-        assert self._peer is not None
+        assert self._frames is not None
         assert self._transport is not None
         try:
-            self._peer.send(Status.OK, response)
-            status, proof = await self._peer.receive()
+            self._frames.send(Status.OK, response)
+            status, proof = await self._frames.receive()
         finally:
             self._transport.abort()
         if status != Status.COMPLETE:

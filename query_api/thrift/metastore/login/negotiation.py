@@ -35,7 +35,7 @@ class Exchange(Protocol):
         ...
 
 
-class Peer:
+class SaslFrames:
     """The frames of a metastore."""
 
     def __init__(self, reader: asyncio.StreamReader, transport: asyncio.WriteTransport) -> None:
@@ -62,13 +62,13 @@ class Peer:
         return status, data
 
 
-async def log_in(peer: Peer, exchange: Exchange) -> Layer:
+async def log_in(frames: SaslFrames, exchange: Exchange) -> Layer:
     """Logs in; returns what the bytes travel in from then on. Raises UpstreamError."""
     response = await exchange.answer(b"")
-    peer.send(Status.START, exchange.mechanism.encode())
+    frames.send(Status.START, exchange.mechanism.encode())
     for _ in range(ROUNDS_MAX):
-        peer.send(Status.COMPLETE if response.is_last else Status.OK, response.data)
-        status, data = await peer.receive()
+        frames.send(Status.COMPLETE if response.is_last else Status.OK, response.data)
+        status, data = await frames.receive()
         if status == Status.COMPLETE:
             return exchange.finish(data)
         response = await exchange.answer(data)

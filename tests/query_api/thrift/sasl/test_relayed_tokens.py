@@ -8,7 +8,7 @@ import pytest
 import structlog.testing
 
 from hive.errors import RefusedLoginError
-from query_api.thrift.metastore.login.negotiation import Peer
+from query_api.thrift.metastore.login.negotiation import SaslFrames
 from query_api.thrift.sasl.digest import challenge, read_digest
 from query_api.thrift.sasl.mechanism import Accepted, Challenge
 from query_api.thrift.sasl.negotiation import Status
@@ -44,10 +44,10 @@ def name_of(owner: str) -> str:
 
 
 def relaying(metastore: Checking) -> RelayedTokens:
-    async def open_peer() -> tuple[Peer, asyncio.Transport]:
-        return cast(Peer, metastore), cast(Any, metastore)
+    async def open_frames() -> tuple[SaslFrames, asyncio.Transport]:
+        return cast(SaslFrames, metastore), cast(Any, metastore)
 
-    return RelayedTokens(open_peer, "EXAMPLE.COM")
+    return RelayedTokens(open_frames, "EXAMPLE.COM")
 
 
 async def login(metastore: Checking, response: bytes) -> Accepted | Challenge:

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any, cast
 
-from query_api.thrift.metastore.login.negotiation import Exchange, Peer, log_in
+from query_api.thrift.metastore.login.negotiation import Exchange, SaslFrames, log_in
 from query_api.thrift.sasl.mechanism import Layer
 from query_api.thrift.sasl.negotiation import RESPONSE_BYTES_MAX
 
@@ -20,4 +20,4 @@ async def logged_in(exchange: Exchange, said: bytes) -> Layer:
     reader = asyncio.StreamReader(limit=RESPONSE_BYTES_MAX)
     reader.feed_data(said)
     reader.feed_eof()
-    return await log_in(Peer(reader, cast(Any, Written())), exchange)
+    return await log_in(SaslFrames(reader, cast(Any, Written())), exchange)
