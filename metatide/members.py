@@ -16,7 +16,7 @@ from metatide.config import Config
 from metatide.operator_proof import OperatorProof, ProvedTransport, holders_of, worker_address
 from metatide.stack.running import workers_secret
 from query_api.http.forward import Forwarder
-from query_api.partners import Partners
+from query_api.peers import Peers
 from state.topic import Topic
 from state.topic.settings import REQUEST_TIMEOUT_S, reason
 
@@ -100,8 +100,8 @@ class WorkerToken(httpx.Auth):
             return self._ca is not None and url.startswith("https:")
         return asyncio.run(self._answers(url, holders_of(self._secret)))
 
-    async def _answers(self, url: str, partners: Partners) -> bool:
-        forwarder = Forwarder(trusted(self._ca, _CA) if self._ca else None, partners)
+    async def _answers(self, url: str, peers: Peers) -> bool:
+        forwarder = Forwarder(trusted(self._ca, _CA) if self._ca else None, peers)
         try:
             return await forwarder.ask(url, PROOF_PATH) is not None
         finally:

@@ -10,7 +10,7 @@ import httpx
 from hive.errors import CutOffError, InputError, UnprovedError
 from metatide.advertised import joined
 from query_api.http.proof import PROOF, PROVED, ProvedReader, nonce_of, proof_header
-from query_api.partners import Partners, SecretFile
+from query_api.peers import Peers, SecretFile
 
 _PORTS = {"http": 80, "https": 443}
 _PROOF = PROOF.decode()
@@ -22,10 +22,10 @@ def worker_address(url: httpx.URL) -> str:
     return joined(url.host, url.port or _PORTS[url.scheme])
 
 
-def holders_of(secret: Path) -> Partners:
+def holders_of(secret: Path) -> Peers:
     """Those who have this secret."""
     try:
-        return Partners(SecretFile(secret))
+        return Peers(SecretFile(secret))
     except OSError as error:
         raise InputError(f"{secret} can't be read: {error.strerror}") from error
 
@@ -39,7 +39,7 @@ class OperatorProof(httpx.Auth):
         self._secret = secret
 
     @cached_property
-    def partners(self) -> Partners:
+    def peers(self) -> Peers:
         # A caller that asks nothing that needs a proof may not be allowed to read the secret.
         return holders_of(self._secret)
 
@@ -47,9 +47,7 @@ class OperatorProof(httpx.Auth):
         address, target = worker_address(request.url), request.url.raw_path
         headers = [(name.lower(), value) for name, value in request.headers.raw]
         body = request.content
-        for name, value in proof_header(
-            self.partners, address, request.method, target, headers, body
-        ):
+        for name, value in proof_header(self.peers, address, request.method, target, headers, body):
             request.headers[name.decode()] = value.decode()
         yield request
 
@@ -77,7 +75,7 @@ class ProvedTransport(httpx.BaseTransport):
                 if response.is_server_error:
                     raise httpx.RemoteProtocolError(proves_nothing, request=request)
                 raise UnprovedError(proves_nothing)
-            return asyncio.run(_unframed(self._proof.partners, nonce, response.read()))
+            return asyncio.run(_unframed(self._proof.peers, nonce, response.read()))
         except CutOffError as error:
             raise httpx.RemoteProtocolError(str(error), request=request) from error
         except UnprovedError as error:
@@ -92,11 +90,11 @@ class ProvedTransport(httpx.BaseTransport):
         self._transport.close()
 
 
-async def _unframed(partners: Partners, nonce: bytes, framed: bytes) -> httpx.Response:
+async def _unframed(peers: Peers, nonce: bytes, framed: bytes) -> httpx.Response:
     async def blocks() -> AsyncIterator[bytes]:
         yield framed
 
-    reader = ProvedReader(partners, nonce, blocks())
+    reader = ProvedReader(peers, nonce, blocks())
     head = await reader.head()
     body = b"".join([piece async for piece in reader.body()])
     return httpx.Response(head.status, headers=head.headers, content=body)

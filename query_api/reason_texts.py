@@ -106,7 +106,7 @@ REASONS: Final[Mapping[str, ReasonText]] = {
     ),
     Reason.NOT_OWNED: ReasonText(
         "its worker didn't answer",
-        "the worker that holds the shard didn't answer, or none holds it",
+        "the shard's owner didn't answer, or it has none",
         "see which workers run (`metatide status`), and whether they reach each other at the "
         "addresses that it prints",
     ),

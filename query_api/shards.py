@@ -63,7 +63,7 @@ class ShardSource(Protocol):
         ...
 
     def owner_url(self, number: int) -> str | None:
-        """The HTTP address of the worker that holds the shard; None if unknown."""
+        """The HTTP address of the shard's owner; None if unknown."""
         ...
 
     def ask_for_load(self, shard: int, scope: Scope, floor: int) -> None:

@@ -74,15 +74,15 @@ def _pair(
 
 
 def _pick(
-    lists: WriteIdList | TxnWriteIdLists, partner: WriteIdList | TxnWriteIdLists
+    lists: WriteIdList | TxnWriteIdLists, other: WriteIdList | TxnWriteIdLists
 ) -> WriteIdList:
-    """Picks the list of the partner's table from a transaction's lists, or their only one."""
+    """Picks the list of the other's table from a transaction's lists, or their only one."""
     if isinstance(lists, WriteIdList):
         return lists
-    if isinstance(partner, WriteIdList):
-        named = lists.lists.get(partner.table or "")
+    if isinstance(other, WriteIdList):
+        named = lists.lists.get(other.table or "")
     else:
-        common = lists.lists.keys() & partner.lists.keys()
+        common = lists.lists.keys() & other.lists.keys()
         named = lists.lists[common.pop()] if len(common) == 1 else None
     if named is None and len(lists.lists) == 1:
         named = next(iter(lists.lists.values()))

@@ -16,7 +16,7 @@ from metatide.doctor import (
     kerberos,
     log,
     metastore,
-    partners,
+    peers,
     thrift_logins,
 )
 from metatide.doctor.finding import Finding, Status, failed, joined, unchecked
@@ -69,7 +69,7 @@ CHECKS = (
     Check("logins by JWT", thrift_logins.by_jwt),
     Check("delegation tokens", thrift_logins.by_delegation_token, of_each_metastore=True),
     Check("expressions", expressions.readable),
-    Check("workers' secret", partners.secret),
+    Check("workers' secret", peers.secret),
 )
 
 

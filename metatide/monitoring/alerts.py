@@ -321,7 +321,7 @@ ALERTS: Final = (
         "shards are of another history than the database, or than each other",
     ),
     Alert(
-        "PartnerUnproved",
+        "PeerUnproved",
         "worker",
         "sum by (instance) (increase(metatide_unproved_answers_total[10m])) > 0",
         "5m",

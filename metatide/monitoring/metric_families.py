@@ -21,7 +21,7 @@ from query_api.http.metrics import Metrics as HttpMetrics
 from query_api.latest import LatestLog, RecentReads
 from query_api.latest.log_history import LogHistory
 from query_api.latest.missing_events import Missing
-from query_api.partners import Metrics as PartnerMetrics
+from query_api.peers import Metrics as PeerMetrics
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import RelayReason
@@ -75,9 +75,9 @@ def _of_worker() -> Iterator[Collector]:
     http.refused(503)
     http.watch(RecentReads(_never, LogHistory(), tuple))
     yield http.registry
-    partners = PartnerMetrics()
-    partners.unproved.labels("http")
-    yield partners.registry
+    peers = PeerMetrics()
+    peers.unproved.labels("http")
+    yield peers.registry
     worker = WorkerMetrics()
     worker.are_in(Phase)
     worker.stop_at([UnreadableRecordError(0, 0, RecordFormatError(""))])

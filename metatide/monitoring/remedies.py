@@ -37,7 +37,7 @@ SECTIONS: Final = (
             "metatide_requests_in_flight": "Near 2,000 requests are refused: add workers.",
             "metatide_recent_reads": "`failed`: bring the database back; meanwhile `within` asks "
             "it each time, as `latest` does. Too many: raise the ages that readers ask for.",
-            "metatide_unproved_answers": "Above 0: see MetatidePartnerUnproved in docs/alerts.md. "
+            "metatide_unproved_answers": "Above 0: see MetatidePeerUnproved in docs/alerts.md. "
             "A few while `worker.secret_file` is being changed are no fault.",
             "metatide_database_reads": "`down`, `left_alone`: bring the database back. `busy`, "
             "`late`: raise `database.connections`, or find out why so much misses. `refused`: the "

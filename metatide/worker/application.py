@@ -20,7 +20,7 @@ from metatide.worker.operators import Operators
 from metatide.worker.read_settings import (
     open_primary,
     own_names,
-    partners_of,
+    peers_of,
     read_settings,
     tokens_of,
 )
@@ -37,10 +37,10 @@ from query_api.http.app import metrics_page
 from query_api.http.gate import Gate
 from query_api.http.operation import OperationGroup
 from query_api.http.page import ProcessInfo, answered_by
-from query_api.http.proof import PartnerMiddleware
+from query_api.http.proof import PeerMiddleware
 from query_api.http.routes import routes_of
 from query_api.in_flight import BYTES_MAX, Budget
-from query_api.partners import Partners
+from query_api.peers import Peers
 
 
 async def worker_application(
@@ -63,11 +63,11 @@ async def worker_application(
     background.start(watch.listen())
     parts.push_async_callback(background.close)
     reporter = Reporter(worker, watch)
-    partners = partners_of(config, worker.settings.address)
+    peers = peers_of(config, worker.settings.address)
     if primary is None:
         gate = Gate(tokens_of(config), own_names(config))
-        return status_application(reporter, gate, partners)
-    settings = await asyncio.to_thread(read_settings, config, primary, partners)
+        return status_application(reporter, gate, peers)
+    settings = await asyncio.to_thread(read_settings, config, primary, peers)
     epochs = EpochWatch(lambda: worker.topic, lambda: _live_epochs(worker))
     background.start(epochs.run())
     shards = WorkerShards(worker, scheme, epochs)
@@ -91,9 +91,7 @@ def _live_epochs(worker: Worker) -> list[int]:
     return [shard.position.epoch for shard in worker.shards.values() if shard.live]
 
 
-def status_application(
-    reporter: Reporter, gate: Gate, partners: Partners | None = None
-) -> Starlette:
+def status_application(reporter: Reporter, gate: Gate, peers: Peers | None = None) -> Starlette:
     """The application of a worker that answers no reads."""
 
     async def metrics(request: Request) -> Response:
@@ -102,7 +100,7 @@ def status_application(
     own = [*_health_routes(reporter), Route("/metrics", metrics)]
     return Starlette(
         routes=[*own, *routes_of(WORKER, reporter, gate)],
-        middleware=[Middleware(PartnerMiddleware, partners or Partners())],
+        middleware=[Middleware(PeerMiddleware, peers or Peers())],
     )
 
 

@@ -1,4 +1,4 @@
-"""What the configuration says about reads: their settings, callers, partners and database."""
+"""What the configuration says about reads: their settings, callers, peers and database."""
 
 import socket
 import ssl
@@ -17,7 +17,7 @@ from metatide.stack.running import upstream_of
 from query_api.database import Primary
 from query_api.http import Settings, Tls
 from query_api.http.access import OPEN, FileTokens, Tokens
-from query_api.partners import Partners, SecretFile
+from query_api.peers import Peers, SecretFile
 from query_api.requirement import Consistency, Defaults
 
 _NOT_TRANSACTIONAL = (
@@ -40,9 +40,9 @@ def open_primary(config: Config) -> Primary | None:
     )
 
 
-def read_settings(config: Config, primary: Primary, partners: Partners | None = None) -> Settings:
+def read_settings(config: Config, primary: Primary, peers: Peers | None = None) -> Settings:
     """The settings of reads. Raises an error if they contradict each other or the metastore. What
-    isn't a worker has no partners.
+    isn't a worker has no peers.
     """
     _refuse_release(primary)
     reads = config.reads
@@ -60,11 +60,11 @@ def read_settings(config: Config, primary: Primary, partners: Partners | None = 
         own_names(config),
         admins_only=config.thrift.guards_reads,
         trusted=_trusted(config),
-        partners=partners or Partners(),
+        peers=peers or Peers(),
     )
 
 
-def partners_of(config: Config, address: str) -> Partners:
+def peers_of(config: Config, address: str) -> Peers:
     """The other workers of the one that they ask at this address."""
     path = config.worker.secret_file
     needs_secret = config.needs_workers_secret
@@ -77,7 +77,7 @@ def partners_of(config: Config, address: str) -> Partners:
         secret = None if path is None else SecretFile(path)
     except OSError as error:
         raise InputError(f"worker.secret_file: {path} can't be read: {error.strerror}") from error
-    return Partners(secret, address, needs_secret=needs_secret)
+    return Peers(secret, address, needs_secret=needs_secret)
 
 
 def own_names(config: Config) -> frozenset[str]:

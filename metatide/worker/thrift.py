@@ -57,7 +57,7 @@ class WorkerThriftServer:
         self._host = thrift.host
         self._port_wanted = thrift.port or 0
         self._http_port_wanted = thrift.http_port
-        self._owners = ThriftOwners(shards, Forwarder(settings.trusted, settings.partners))
+        self._owners = ThriftOwners(shards, Forwarder(settings.trusted, settings.peers))
         self._expressions = expressions(thrift)
         self._methods = CachedMethods(
             backend,
@@ -81,8 +81,8 @@ class WorkerThriftServer:
             thrift_settings(thrift, tls, logins, settings.names),
             self._upstream,
             owner_of=self._owners.of,
-            peers=UpstreamSettings(tls=None if tls is None else trusted),
-            partners=settings.partners,
+            peer_settings=UpstreamSettings(tls=None if tls is None else trusted),
+            peers=settings.peers,
             host=worker_host(config),
             expressions=None if self._expressions is None else self._expressions.outcomes,
             guard=guard_of(config, backend),

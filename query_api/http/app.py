@@ -31,7 +31,7 @@ from query_api.http.page.files import file_routes, send_file
 from query_api.http.page.operations import OPERATIONS as PAGE_OPERATIONS
 from query_api.http.page.operations import Pages
 from query_api.http.path_middleware import PathMiddleware
-from query_api.http.proof import PartnerMiddleware
+from query_api.http.proof import PeerMiddleware
 from query_api.http.routes import routes_of
 from query_api.http.service import Service, Settings
 
@@ -73,8 +73,8 @@ def create_app(
     service = Service(backend, settings or Settings())
     process_info = process_info or ProcessInfo()
     pages = Pages(backend, service, process_info)
-    partners = service.settings.partners
-    collectors = Together(service.metrics.registry, partners.metrics.registry, *more_metrics)
+    peers = service.settings.peers
+    collectors = Together(service.metrics.registry, peers.metrics.registry, *more_metrics)
 
     async def metrics(request: Request) -> Response:
         await process_info.measure()
@@ -104,7 +104,7 @@ def create_app(
             *_status_routes(Health(checks)),
         ],
         middleware=[
-            Middleware(PartnerMiddleware, partners),
+            Middleware(PeerMiddleware, peers),
             Middleware(PathMiddleware),
             *_tracing(backend),
             Middleware(

@@ -31,7 +31,7 @@ from query_api.http.proof import (
     nonce_of,
     proof_header,
 )
-from query_api.partners import Partners
+from query_api.peers import Peers
 from query_api.positions import Position, parse_position
 
 TIMEOUT_S: Final = 5.0
@@ -68,14 +68,14 @@ class WholeAnswer(NamedTuple):
 class Forwarder:
     """An HTTP client of the other workers."""
 
-    def __init__(self, trusted: SSLContext | None, partners: Partners) -> None:
-        self._partners = partners
+    def __init__(self, trusted: SSLContext | None, peers: Peers) -> None:
+        self._peers = peers
         self._trusted: SSLContext | bool = trusted or True
         self._session: ClientSession | None = None
 
     def may_ask(self, url: str) -> bool:
         """Whether the owner at a URL may be asked now."""
-        return self._partners.may_ask(_address(url))
+        return self._peers.may_ask(_address(url))
 
     async def forward(
         self,
@@ -177,7 +177,7 @@ class Forwarder:
         UnprovedError if the body turns out not to be its own.
         """
         address = _address(url)
-        if not self._partners.may_ask(address):
+        if not self._peers.may_ask(address):
             yield None
             return
         method, target, headers, body = request
@@ -186,7 +186,7 @@ class Forwarder:
         if not any(name == b"accept-encoding" for name, _ in headers):
             headers.append(_IDENTITY)
         path = target.raw_path_qs.encode()
-        proof = proof_header(self._partners, address, method, path, headers, body)
+        proof = proof_header(self._peers, address, method, path, headers, body)
         response: ClientResponse | None = None
         try:
             async with asyncio.timeout(TIMEOUT_S):
@@ -202,12 +202,12 @@ class Forwarder:
             _warn(url, error)
             answer = None
         except UnprovedError:
-            self._partners.distrust(address, _PROTOCOL)
+            self._peers.distrust(address, _PROTOCOL)
             answer = None
         try:
             yield answer
         except UnprovedError:
-            self._partners.distrust(address, _PROTOCOL)
+            self._peers.distrust(address, _PROTOCOL)
             raise
         finally:
             if response is not None:
@@ -223,7 +223,7 @@ class Forwarder:
             return OwnerAnswer(response.status, passed_back, response.content.iter_any())
         if response.headers.get("content-type", "").encode() != PROVED:
             raise UnprovedError("an answer without a proof")
-        reader = ProvedReader(self._partners, nonce_of(proof), response.content.iter_any())
+        reader = ProvedReader(self._peers, nonce_of(proof), response.content.iter_any())
         head = await reader.head()
         return OwnerAnswer(head.status, head.headers, reader.body())
 

@@ -18,11 +18,11 @@ _ADMINS_ONLY: Final = (
 )
 
 
-PARTNER: Final = "partner"
-"""Marks in the state of a scope that a partner has proved its request."""
+PEER: Final = "peer"
+"""Marks in the state of a scope that a peer has proved its request."""
 OPERATOR: Final = "operator"
 """Says in the state of such a scope whether the request is of an operator, who has the workers'
-secret, too, and not of a partner's client."""
+secret, too, and not of a peer's client."""
 
 
 class Holder(NamedTuple):
@@ -47,7 +47,7 @@ class Gate:
     1. If tokens are configured, they alone decide.
     2. Without them everybody may read. A page in a browser may not: by DNS rebinding a name of its
        own may lead here. So a request must name the server by what no such page can have.
-    3. A partner may ask whatever readers may, and an operator who has the workers' secret whatever
+    3. A peer may ask whatever readers may, and an operator who has the workers' secret whatever
        administrators may: whoever has it can pass for a worker.
     4. Where the Thrift server guards reads (by lists, or by the metastore's hooks), which HTTP
        doesn't, readers must be administrators.
@@ -79,9 +79,9 @@ class Gate:
         """The reader; None if a token is missing. Raises ForbiddenError for those who may not
         read.
         """
-        if is_partner(scope):
+        if is_peer(scope):
             # It has let its client in.
-            return Holder(PARTNER, _address(scope))
+            return Holder(PEER, _address(scope))
         if self._admins_only:
             return self._administrator(scope, _ADMINS_ONLY)
         address = _address(scope)
@@ -145,9 +145,9 @@ class Gate:
         return self._tokens.holder_of(header(scope, b"authorization"))
 
 
-def is_partner(scope: Scope) -> bool:
+def is_peer(scope: Scope) -> bool:
     """Whether another worker asks, and has proved it."""
-    return PARTNER in scope.get("state", {})
+    return PEER in scope.get("state", {})
 
 
 def _address(scope: Scope) -> str:

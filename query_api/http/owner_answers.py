@@ -7,26 +7,26 @@ from starlette.types import Scope, Send
 
 from hive.names import TableName
 from query_api import owner_moment
-from query_api.http.gate import is_partner
+from query_api.http.gate import is_peer
 from query_api.http.messages import Headers, send_body
 from query_api.http.proof import MOMENT
 from query_api.http.response_cache import BODY_BYTES_MAX
 from query_api.owner_moment import AnyMoment, OwnerMoment
 
 
-def is_for_partner(scope: Scope, body: bytes) -> bool:
+def is_for_peer(scope: Scope, body: bytes) -> bool:
     """Whether a worker asks that may keep this body."""
-    return is_partner(scope) and len(body) <= BODY_BYTES_MAX
+    return is_peer(scope) and len(body) <= BODY_BYTES_MAX
 
 
-async def send_to_partner(
+async def send_to_peer(
     send: Send,
     moment: AnyMoment,
     former_names: Container[TableName],
     body: bytes,
     headers: Headers,
 ) -> None:
-    """Sends a body as it is, with what it depends on: the partner keeps it, compresses it, and
+    """Sends a body as it is, with what it depends on: the peer keeps it, compresses it, and
     knows what its client has already.
     """
     data = owner_moment.encode(moment, former_names)
@@ -35,8 +35,8 @@ async def send_to_partner(
     await send_body({"headers": ()}, send, body, headers)
 
 
-def moment_of_partner(text: str, shard: int) -> OwnerMoment | None:
-    """What a partner's answer depends on; None if that can't be read."""
+def moment_of_owner(text: str, shard: int) -> OwnerMoment | None:
+    """What an owner's answer depends on; None if that can't be read."""
     try:
         return owner_moment.decode(b64decode(text, validate=True), shard)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Questions of partners over HTTP, and answers to them in frames that prove themselves.
+"""Questions of peers over HTTP, and answers to them in frames that prove themselves.
 
 An answer is a response of type `application/x-metatide-proved`. Its first frame holds the status
 and the headers, the others the body. So each piece is proved before it is passed on, however long
@@ -15,10 +15,10 @@ import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hive.errors import UNDECODABLE, CutOffError, ForbiddenError, UnprovedError
-from query_api.http.gate import OPERATOR, PARTNER
+from query_api.http.gate import OPERATOR, PEER
 from query_api.http.messages import Headers, header, send_problem
 from query_api.http.requirement_headers import REQUIREMENTS
-from query_api.partners import Partners, Question
+from query_api.peers import Peers, Question
 
 PROOF: Final = b"metatide-proof"
 PROVED: Final = b"application/x-metatide-proved"
@@ -28,7 +28,7 @@ FORWARDED: Final = b"metatide-forwarded"
 PASSED_ON: Final = frozenset(
     (b"accept", b"accept-encoding", b"content-type", b"if-none-match", FORWARDED, *REQUIREMENTS)
 )
-"""The headers of a request that a partner gets; nothing else leads to another answer."""
+"""The headers of a request that a peer gets; nothing else leads to another answer."""
 MOMENT: Final = b"metatide-moment"
 """The header by which an owner says what an answer depends on, for a worker that may keep it."""
 PASSED_BACK: Final = frozenset(
@@ -60,11 +60,11 @@ _decode: Final = msgspec.msgpack.Decoder(Head).decode
 
 
 def proof_header(
-    partners: Partners, address: str, method: str, target: bytes, headers: Headers, body: bytes
+    peers: Peers, address: str, method: str, target: bytes, headers: Headers, body: bytes
 ) -> Headers:
-    """The header that proves a question to a partner; nothing without a secret."""
+    """The header that proves a question to a peer; nothing without a secret."""
     digest = sha256(body).digest()
-    question = partners.question(address, _parts(method, target, headers, digest))
+    question = peers.question(address, _parts(method, target, headers, digest))
     if question is None:
         return []
     codes = question.nonce.hex(), question.proof.hex(), digest.hex()
@@ -82,15 +82,15 @@ def _parts(method: str, target: bytes, headers: Headers, digest: bytes) -> list[
     return [b"http", method.encode(), target, b"\n".join(passed_on), digest]
 
 
-class PartnerMiddleware:
-    """Lets partners ask, and operators who have their secret, and proves the answers to them."""
+class PeerMiddleware:
+    """Lets peers ask, and operators who have their secret, and proves the answers to them."""
 
-    def __init__(self, app: ASGIApp, partners: Partners) -> None:
+    def __init__(self, app: ASGIApp, peers: Peers) -> None:
         self._app = app
-        self._partners = partners
+        self._peers = peers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not self._partners.have_secret:
+        if scope["type"] != "http" or not self._peers.have_secret:
             await self._app(scope, receive, send)
             return
         proof = header(scope, PROOF)
@@ -104,14 +104,14 @@ class PartnerMiddleware:
             return
         question, digest = checked
         state = scope.setdefault("state", {})
-        state[PARTNER] = True
+        state[PEER] = True
         # What a worker forwards is a question of its client, which may be any reader.
         state[OPERATOR] = header(scope, FORWARDED) is None
-        answer = _ProvedAnswer(self._partners, question.nonce, send)
+        answer = _ProvedAnswer(self._peers, question.nonce, send)
         await self._app(scope, _proved(receive, digest), answer.send)
 
     def _checked(self, scope: Scope, proof: bytes) -> tuple[Question, bytes] | None:
-        """The question of a partner, and the digest of its body."""
+        """The question of a peer, and the digest of its body."""
         try:
             time_s, *texts = proof.decode("ascii").split(".")
             nonce, code, digest = (bytes.fromhex(text) for text in texts)
@@ -122,10 +122,10 @@ class PartnerMiddleware:
         if scope["query_string"]:
             target += b"?" + scope["query_string"]
         parts = _parts(scope["method"], target, scope["headers"], digest)
-        if not self._partners.is_asked(question, self._partners.address, parts):
+        if not self._peers.is_asked(question, self._peers.address, parts):
             return None
         # Reads do no harm when somebody repeats them, but orders might.
-        if header(scope, FORWARDED) is None and not self._partners.is_first(question):
+        if header(scope, FORWARDED) is None and not self._peers.is_first(question):
             return None
         return question, digest
 
@@ -148,8 +148,8 @@ def _proved(receive: Receive, digest: bytes) -> Receive:
 class _ProvedAnswer:
     """Sends an answer in frames."""
 
-    def __init__(self, partners: Partners, nonce: bytes, send: Send) -> None:
-        self._frames = _Frames(partners, nonce)
+    def __init__(self, peers: Peers, nonce: bytes, send: Send) -> None:
+        self._frames = _Frames(peers, nonce)
         self._send = send
 
     async def send(self, message: Message) -> None:
@@ -177,8 +177,8 @@ class _ProvedAnswer:
 class _Frames:
     """Proves the frames of one answer, in order."""
 
-    def __init__(self, partners: Partners, nonce: bytes) -> None:
-        self._partners = partners
+    def __init__(self, peers: Peers, nonce: bytes) -> None:
+        self._peers = peers
         self._nonce = nonce
         self._count = 0
 
@@ -187,7 +187,7 @@ class _Frames:
         number, self._count = self._count, self._count + 1
         flag = _HAS_MORE if more else _IS_LAST
         parts = (b"http", number.to_bytes(8), flag, payload)
-        return self._partners.answer(self._nonce, parts)
+        return self._peers.answer(self._nonce, parts)
 
     def head(self, payload: bytes | memoryview, *, more: bool) -> bytes:
         return _FRAME.pack(more, len(payload), self.proof(payload, more=more))
@@ -198,8 +198,8 @@ class ProvedReader:
     CutOffError if there are no more before the last.
     """
 
-    def __init__(self, partners: Partners, nonce: bytes, blocks: AsyncIterator[bytes]) -> None:
-        self._frames = _Frames(partners, nonce)
+    def __init__(self, peers: Peers, nonce: bytes, blocks: AsyncIterator[bytes]) -> None:
+        self._frames = _Frames(peers, nonce)
         self._blocks = blocks
         self._data = bytearray()
         self._more = True

@@ -29,14 +29,14 @@ from query_api.http.messages import (
     status_of,
 )
 from query_api.http.metrics import Metrics
-from query_api.http.owner_answers import is_for_partner, moment_of_partner, send_to_partner
+from query_api.http.owner_answers import is_for_peer, moment_of_owner, send_to_peer
 from query_api.http.proof import FORWARDED
 from query_api.http.request_body import read_body
 from query_api.http.request_parameters import RequestParameters
 from query_api.http.requirement_headers import required_by_headers
 from query_api.http.response_cache import ResponseCache
 from query_api.http.scatter_gather import Parts
-from query_api.partners import Partners
+from query_api.peers import Peers
 from query_api.reads import Read, Rendered
 from query_api.reasons import Reason
 from query_api.requirement import Defaults, Requirement, parse_requirement
@@ -59,7 +59,7 @@ class Settings(msgspec.Struct, frozen=True):
     """Whether reads over HTTP are for administrators alone."""
     trusted: SSLContext | None = None
     """The CA certificates for other workers; by default the system's."""
-    partners: Partners = msgspec.field(default_factory=Partners)
+    peers: Peers = msgspec.field(default_factory=Peers)
     in_flight_max: int = 2_000
     timeout_s: float = 60.0
 
@@ -167,8 +167,8 @@ class Service:
             return send_body(scope, send, body, headers)
         max_age_ms = requirement.max_age_ms if requirement.latest else None
         self._filler.put(scope, id_, moment, max_age_ms, answer.reason, body, headers)
-        if is_for_partner(scope, body):
-            return send_to_partner(send, moment, self._history.former_names, body, headers)
+        if is_for_peer(scope, body):
+            return send_to_peer(send, moment, self._history.former_names, body, headers)
         return send_body(scope, send, body, headers)
 
     async def _forward(
@@ -190,7 +190,7 @@ class Service:
             return False
 
         def store(grounds_of_owner: str, whole: bytes, headers: Headers) -> None:
-            moment, age_ms = moment_of_partner(grounds_of_owner, number), requirement.log_age_ms
+            moment, age_ms = moment_of_owner(grounds_of_owner, number), requirement.log_age_ms
             if moment is not None and age_ms is not None and may_be_cached(scope, requirement):
                 # No others of such a consistency are cached.
                 self._filler.put(scope, id_, moment, age_ms, Reason.FRESH, whole, headers)
@@ -220,10 +220,10 @@ class _Began:
 
 def _forwarder(settings: Settings, tracing: "Tracing | None") -> Forwarder:
     if tracing is None:
-        return Forwarder(settings.trusted, settings.partners)
+        return Forwarder(settings.trusted, settings.peers)
     from query_api.http.tracing import TracedForwarder
 
-    return TracedForwarder(settings.trusted, settings.partners, tracing)
+    return TracedForwarder(settings.trusted, settings.peers, tracing)
 
 
 def _metrics(tracing: "Tracing | None") -> Metrics:

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from query_api.http.forward import Forwarder, OwnerAnswer, OwnerRequest
 from query_api.http.metrics import Metrics
-from query_api.partners import Partners
+from query_api.peers import Peers
 from query_api.reasons import Reason, Source
 from state.tracing import Tracing, responded, sampled_trace_id
 
@@ -51,8 +51,8 @@ class TracedMetrics(Metrics):
 class TracedForwarder(Forwarder):
     """Passes the trace on to the workers that it asks."""
 
-    def __init__(self, trusted: SSLContext | None, partners: Partners, tracing: Tracing) -> None:
-        super().__init__(trusted, partners)
+    def __init__(self, trusted: SSLContext | None, peers: Peers, tracing: Tracing) -> None:
+        super().__init__(trusted, peers)
         self._tracing = tracing
 
     @asynccontextmanager

@@ -89,7 +89,7 @@ class AcceptedBinary(Connection):
         super().connection_made(transport)
         clients = self._clients
         self.calls = self._dispatch = clients.dispatch(clients.hub, self)
-        if clients.hub.peers.partners.have_secret:
+        if clients.hub.thrift_peers.peers.have_secret:
             self.workers_methods = frozenset((FORWARDED,))
         clients.add(self, transport)
 

@@ -233,7 +233,7 @@ class Dispatch:
         self._relay.send(message, why, call, copies=shadow)
 
     async def _forward(self, message: Message, call: Call, relay: Relay, shard: int) -> None:
-        answer = await self._hub.peers.ask(shard, call)
+        answer = await self._hub.thrift_peers.ask(shard, call)
         if answer is None or not await self._own_writes.are_reflected(shard, answer):
             self._relay.send(message, relay.reason, call)
             return
@@ -244,15 +244,15 @@ class Dispatch:
         self._send(message, call, answer)
 
     async def _answer_forwarded(self, message: Message) -> None:
-        methods, peers = self._hub.methods, self._hub.peers
-        partners, nonce = peers.partners, b""
+        methods, thrift_peers = self._hub.methods, self._hub.thrift_peers
+        peers, nonce = thrift_peers.peers, b""
         try:
-            call, nonce = call_of(message, partners, peers.own_address)
+            call, nonce = call_of(message, peers, thrift_peers.own_address)
             guard = self._hub.guard
             is_left = self._hub.settings.relay_reads or guard.leaves_method(call.method)
             if call.method not in methods.names or is_left:
                 raise ThriftError(f"{call.method} is not answered here")
-            if guard.is_on and not partners.have_secret:
+            if guard.is_on and not peers.have_secret:
                 raise ThriftError("without a secret, workers don't tell each other what is guarded")
             answer = methods.answer_now(call) or await methods.answer(call)
         except UnprovedError as error:
@@ -263,13 +263,13 @@ class Dispatch:
         except Exception as error:
             answer = _failed(message, error)
         if isinstance(answer, Relay) or self._hub.guard.leaves(answer.targets):
-            self._connection.write(reply(message, REFUSED, partners, nonce))
+            self._connection.write(reply(message, REFUSED, peers, nonce))
             self._replies.unanswered()
         else:
             result = await whole(answer.result, self._connection.count)
             names, is_guarded = self._hub.database.history.former_names, self._hub.guard.is_on
             fields = answer_fields(answer, result, names, is_guarded=is_guarded)
-            self._connection.write(reply(message, fields, partners, nonce))
+            self._connection.write(reply(message, fields, peers, nonce))
             self._replies.answered(message.method, answer.source, answer.reason)
 
 

@@ -1,4 +1,4 @@
-"""Forwards a call to the worker that holds a shard, by a method that only workers call."""
+"""Forwards a call to a shard's owner, by a method that only workers call."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Container, Mapping
@@ -13,7 +13,7 @@ from hive.names import TableName
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, binary, i64, string
 from query_api import owner_moment
-from query_api.partners import Partners, Question
+from query_api.peers import Peers, Question
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.targets import Target
@@ -64,14 +64,14 @@ class ForwardedCall(NamedTuple):
     nonce: bytes
 
 
-def call_of(message: Message, partners: Partners, address: str) -> ForwardedCall:
+def call_of(message: Message, peers: Peers, address: str) -> ForwardedCall:
     """The call that another worker forwards to this one, at this address. Raises UnprovedError if
     it doesn't prove the workers' secret, if there is one.
     """
     fields = decode(_CALL, message.body)
     proof = (fields.get("time_s", 0), fields.get("nonce", b""), fields.get("proof", b""))
     question = Question(*proof)
-    if partners.have_secret and not partners.is_asked(question, address, _parts(fields)):
+    if peers.have_secret and not peers.is_asked(question, address, _parts(fields)):
         raise UnprovedError(f"{FORWARDED} is for workers alone, and this call doesn't prove it")
     try:
         floor = Position(fields["epoch"], fields["event"]) if "epoch" in fields else None
@@ -113,10 +113,10 @@ REFUSED: Final[Mapping[str, Any]] = {}
 """The reply without an answer."""
 
 
-def reply(message: Message, fields: Mapping[str, Any], partners: Partners, nonce: bytes) -> bytes:
+def reply(message: Message, fields: Mapping[str, Any], peers: Peers, nonce: bytes) -> bytes:
     """The message of a reply, with its proof."""
-    if partners.have_secret:
-        fields = {**fields, "proof": partners.answer(nonce, _parts(fields))}
+    if peers.have_secret:
+        fields = {**fields, "proof": peers.answer(nonce, _parts(fields))}
     return header(MessageType.REPLY, message.method, message.sequence) + encode(_ANSWER, fields)
 
 
@@ -129,66 +129,66 @@ def _parts(fields: Mapping[str, Any]) -> list[bytes]:
     return parts
 
 
-class _Peer(msgspec.Struct, eq=False):
+class _Server(msgspec.Struct, eq=False):
     upstreams: Upstreams
     idle: list[Link]
     links: int = 0
 
 
-class Peers:
+class ThriftPeers:
     """The Thrift servers of the other workers."""
 
     def __init__(
         self,
         owner_of: Callable[[int], Awaitable[Address | None]],
         settings: UpstreamSettings,
-        partners: Partners,
+        peers: Peers,
     ) -> None:
         """`settings` tells how to talk to all of them; it names no addresses."""
-        self.partners = partners
+        self.peers = peers
         self.own_address = ""
         """The HOST:PORT by which the others ask this worker."""
         self._owner_of = owner_of
         self._settings = settings
-        self._peers: dict[Address, _Peer] = {}
+        self._servers: dict[Address, _Server] = {}
 
     async def ask(self, shard: int, call: Call) -> CallAnswer | None:
         """The owner's answer; None if it has none, or if the owner is unknown or not trusted."""
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 address = await self._owner_of(shard)
-                if address is None or not self.partners.may_ask(host_port(address)):
+                if address is None or not self.peers.may_ask(host_port(address)):
                     return None
                 return await self._ask(address, shard, call)
         except UnprovedError:
             assert address is not None
-            self.partners.distrust(host_port(address), _PROTOCOL)
+            self.peers.distrust(host_port(address), _PROTOCOL)
         except (UpstreamError, ThriftError, TimeoutError, OSError) as error:
             log.warning("a shard's owner does not answer", shard=shard, error=str(error))
         return None
 
     def close(self) -> None:
-        for peer in self._peers.values():
-            for link in peer.idle:
+        for server in self._servers.values():
+            for link in server.idle:
                 link.close()
-        self._peers.clear()
+        self._servers.clear()
 
     async def _ask(self, address: Address, shard: int, call: Call) -> CallAnswer | None:
-        peer = self._peers.get(address)
-        if peer is None:
+        server = self._servers.get(address)
+        if server is None:
             settings = msgspec.structs.replace(self._settings, addresses=(address,))
-            peer = self._peers[address] = _Peer(Upstreams(settings), [])
-        link = await _link(peer)
+            server = self._servers[address] = _Server(Upstreams(settings), [])
+        link = await _link(server)
         if link is None:
             return None
         try:
             arguments, nonce = self._arguments(address, call)
             answer = self._answer(await ask(link, FORWARDED, arguments), nonce, shard)
         except BaseException:
-            peer.links -= 1
+            server.links -= 1
             link.close()
             raise
-        peer.idle.append(link)
+        server.idle.append(link)
         return answer
 
     def _arguments(self, address: Address, call: Call) -> tuple[bytes, bytes | None]:
@@ -196,7 +196,7 @@ class Peers:
         fields: dict[str, Any] = {"method": call.method, "arguments": call.arguments}
         if call.min_position is not None:
             fields |= {"epoch": call.min_position.epoch, "event": call.min_position.event}
-        question = self.partners.question(host_port(address), _parts(fields))
+        question = self.peers.question(host_port(address), _parts(fields))
         if question is not None:
             fields |= msgspec.structs.asdict(question)
         return encode(_CALL, fields), None if question is None else question.nonce
@@ -207,7 +207,7 @@ class Peers:
             raise kind("it doesn't accept forwarded calls")
         fields = decode(_ANSWER, reply.body)
         if nonce is not None:
-            proof = self.partners.answer(nonce, _parts(fields))
+            proof = self.peers.answer(nonce, _parts(fields))
             if not compare_digest(proof, fields.get("proof", b"")):
                 raise UnprovedError("its answer proves nothing")
         if "result" not in fields:
@@ -230,17 +230,17 @@ class Peers:
         return answer
 
 
-async def _link(peer: _Peer) -> Link | None:
-    while peer.idle:
-        link = peer.idle.pop()
+async def _link(server: _Server) -> Link | None:
+    while server.idle:
+        link = server.idle.pop()
         if link.usable:
             return link
-        peer.links -= 1
-    if peer.links >= LINKS_MAX:
+        server.links -= 1
+    if server.links >= LINKS_MAX:
         return None
-    peer.links += 1
+    server.links += 1
     try:
-        return await peer.upstreams.open()
+        return await server.upstreams.open()
     except BaseException:
-        peer.links -= 1
+        server.links -= 1
         raise

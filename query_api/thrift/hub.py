@@ -9,7 +9,7 @@ from query_api.resolver.metastore_latency import MetastoreLatency
 from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import Views
 from query_api.thrift.call import Methods
-from query_api.thrift.forward import Peers
+from query_api.thrift.forward import ThriftPeers
 from query_api.thrift.metastore.client_links import ClientLinks
 from query_api.thrift.metastore.constants import Constants
 from query_api.thrift.metastore.upstream import Upstreams
@@ -33,7 +33,7 @@ class Hub(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     upstreams: Upstreams
     links: ClientLinks
     constants: Constants
-    peers: Peers
+    thrift_peers: ThriftPeers
     metrics: Metrics
     shadow: Shadow
     guard: Guard

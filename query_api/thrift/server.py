@@ -10,7 +10,7 @@ from typing import Final
 
 from query_api.authorization.guard import OPEN, Guard
 from query_api.backend import Backend
-from query_api.partners import Partners
+from query_api.peers import Peers
 from query_api.reasons import Reason, Source
 from query_api.thrift.accepted import (
     CLOSING,
@@ -22,7 +22,7 @@ from query_api.thrift.accepted import (
 )
 from query_api.thrift.call import Methods
 from query_api.thrift.connection.ended_connections import EndedConnections
-from query_api.thrift.forward import Peers
+from query_api.thrift.forward import ThriftPeers
 from query_api.thrift.hub import Hub
 from query_api.thrift.metastore.client_links import ClientLinks
 from query_api.thrift.metastore.constants import Constants
@@ -57,16 +57,16 @@ class ThriftServer:
         upstream: UpstreamSettings | None = None,
         *,
         owner_of: Callable[[int], Awaitable[Address | None]] = _nobody,
-        peers: UpstreamSettings | None = None,
-        partners: Partners | None = None,
+        peer_settings: UpstreamSettings | None = None,
+        peers: Peers | None = None,
         host: str = "",
         expressions: Mapping[str, int] | None = None,
         guard: Guard = OPEN,
     ) -> None:
-        """`owner_of` gives the Thrift address of the worker that holds a shard; `peers` tells how
-        to talk to it, and `partners` whether it is one; `host` is the name by which the others ask
-        this server. `expressions` counts the outcomes of reading serialized expressions, for the
-        metrics. `guard` leaves answers to metastores. The caller closes the backend.
+        """`owner_of` gives the Thrift address of a shard's owner; `peer_settings` tells how to talk
+        to it, and `peers` whether it is one; `host` is the name by which peers ask this server.
+        `expressions` counts the outcomes of reading serialized expressions, for the metrics.
+        `guard` leaves answers to metastores. The caller closes the backend.
         """
         settings = settings or ThriftSettings()
         self._host = host
@@ -88,7 +88,9 @@ class ThriftServer:
             upstreams=upstreams,
             links=ClientLinks(upstreams),
             constants=Constants(upstreams),
-            peers=Peers(owner_of, peers or UpstreamSettings(), partners or Partners()),
+            thrift_peers=ThriftPeers(
+                owner_of, peer_settings or UpstreamSettings(), peers or Peers()
+            ),
             metrics=metrics,
             shadow=Shadow(methods, upstreams, metrics),
             guard=guard,
@@ -107,7 +109,7 @@ class ThriftServer:
         """Starts to listen; returns the port."""
         bound = await self._listen(partial(AcceptedBinary, self._clients), host, port)
         self._checking = asyncio.create_task(self._check())
-        self._hub.peers.own_address = host_port((self._host, bound))
+        self._hub.thrift_peers.own_address = host_port((self._host, bound))
         return bound
 
     async def start_http(self, host: str, port: int) -> int:
@@ -130,7 +132,7 @@ class ThriftServer:
             with suppress(asyncio.CancelledError):
                 await self._checking
         await self._hub.shadow.close()
-        self._hub.peers.close()
+        self._hub.thrift_peers.close()
         self._hub.constants.close()
         for connection in list(self._connections):
             connection.end(CLOSING, _ENDS)

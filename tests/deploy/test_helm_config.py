@@ -17,7 +17,7 @@ from metatide.config import KEYS, Effective, load
 from metatide.worker.read_settings import (
     open_primary,
     own_names,
-    partners_of,
+    peers_of,
     read_settings,
     tls,
 )
@@ -206,12 +206,12 @@ def test_a_role_is_given_each_file_that_it_reads(excluded: set[str], tmp_path: P
         config = configured[role].config
         primary = open_primary(config)
         assert primary is not None
-        partners = partners_of(config, "worker:8080") if role == "worker" else None
+        peers = peers_of(config, "worker:8080") if role == "worker" else None
         try:
-            settings = read_settings(config, primary, partners)
+            settings = read_settings(config, primary, peers)
         finally:
             asyncio.run(primary.close())
-        assert settings.partners.have_secret is (role == "worker")
+        assert settings.peers.have_secret is (role == "worker")
         assert settings.trusted is not None
         assert tls(config) is not None
 

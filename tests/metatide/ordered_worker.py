@@ -11,9 +11,9 @@ from starlette.routing import BaseRoute
 from query_api.http.access import OPEN, Tokens
 from query_api.http.admin import ORDERS, Administration
 from query_api.http.gate import Gate
-from query_api.http.proof import PartnerMiddleware
+from query_api.http.proof import PeerMiddleware
 from query_api.http.routes import routes_of
-from query_api.partners import Partners, SecretFile
+from query_api.peers import Peers, SecretFile
 from query_api.shards import Views
 from tests.metatide.client.serving import serving_app
 from tests.query_api.http.connectors import Connectors
@@ -39,9 +39,9 @@ def proving(
     secret: Path | None, routes: Sequence[BaseRoute], host: str = ADVERTISED
 ) -> Iterator[str]:
     """The URL of a worker with these routes, which proves what it answers."""
-    partners = Partners(None if secret is None else SecretFile(secret))
-    app = Starlette(routes=routes, middleware=[Middleware(PartnerMiddleware, partners)])
+    peers = Peers(None if secret is None else SecretFile(secret))
+    app = Starlette(routes=routes, middleware=[Middleware(PeerMiddleware, peers)])
     with serving_app(app) as url:
         url = url.replace("127.0.0.1", host)
-        partners.address = url.removeprefix("http://")
+        peers.address = url.removeprefix("http://")
         yield url

@@ -15,7 +15,7 @@ from query_api.http.access import OPEN, Tokens
 from query_api.http.admin import PATH
 from query_api.http.forward import Forwarder
 from query_api.http.proof import PROOF, PROVED
-from query_api.partners import Partners, SecretFile
+from query_api.peers import Peers, SecretFile
 from state.records.signals import PauseOrder
 from tests.metatide.ordered_worker import worker
 from tests.support import local_http
@@ -80,7 +80,7 @@ def test_an_order_counts_once_and_as_it_was_given(workers_secret: Path) -> None:
 
 def test_what_a_worker_forwards_is_no_order(workers_secret: Path) -> None:
     async def forwarded(url: str) -> int | None:
-        forwarder = Forwarder(None, Partners(SecretFile(workers_secret)))
+        forwarder = Forwarder(None, Peers(SecretFile(workers_secret)))
         try:
             answer = await forwarder.ask(url, PAUSE, body=b"{}")
         finally:

@@ -18,7 +18,7 @@ from processors.worker.worker import Worker, WorkerSettings
 from query_api.backend import Backend
 from query_api.http import Settings, create_app
 from query_api.http.server import ReadServer
-from query_api.partners import Partners
+from query_api.peers import Peers
 from query_api.requirement import Consistency, Defaults
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.methods import CachedMethods
@@ -239,7 +239,7 @@ class WorkerNode(Node):
         self, worker: Worker, consistency: Consistency, tasks: asyncio.TaskGroup
     ) -> None:
         """Starts the servers, as `worker_application` does."""
-        partners = Partners(_SECRET, worker.settings.address)
+        peers = Peers(_SECRET, worker.settings.address)
         epochs = EpochWatch(
             lambda: worker.topic,
             lambda: [shard.position.epoch for shard in worker.shards.values() if shard.live],
@@ -247,7 +247,7 @@ class WorkerNode(Node):
         tasks.create_task(epochs.run())
         shards = WorkerShards(worker, "http", epochs)
         backend = self.backend = Backend(shards, SimulatedPrimary(self._database))
-        app = create_app(backend, Settings(partners=partners))
+        app = create_app(backend, Settings(peers=peers))
         tasks.create_task(ReadServer(app, self.name, HTTP_PORT).serve())
 
         async def thrift_of(shard: int) -> Address | None:
@@ -259,7 +259,7 @@ class WorkerNode(Node):
             backend,
             upstream=UpstreamSettings(self._metastores),
             owner_of=thrift_of,
-            partners=partners,
+            peers=peers,
             host=self.name,
         )
         await thrift.start(self.name, THRIFT_PORT)

@@ -27,7 +27,7 @@ MISSED_MAX: Final = 10
 
 
 class ShardPart(msgspec.Struct, frozen=True):
-    """A shard as the worker that holds it reports it."""
+    """A shard as its owner reports it."""
 
     shard: int
     position: str

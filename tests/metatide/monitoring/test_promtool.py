@@ -179,7 +179,7 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
             f'metatide_thrift_refused_total{{{WORKER},reason="slow"}}': "0+10x60",
         },
     ),
-    "PartnerUnproved": (
+    "PeerUnproved": (
         {f'metatide_unproved_answers_total{{{WORKER},protocol="http"}}': "0+1x60"},
         {f'metatide_unproved_answers_total{{{WORKER},protocol="thrift"}}': "1x60"},
     ),

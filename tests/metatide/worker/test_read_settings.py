@@ -14,7 +14,7 @@ from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create, metadata
 from metatide.config import load
 from metatide.stack.machine import free_port
-from metatide.worker.read_settings import open_primary, partners_of, read_settings, tls
+from metatide.worker.read_settings import open_primary, peers_of, read_settings, tls
 from query_api.http import Settings
 from query_api.reads import GetTable, ListDatabases
 from query_api.requirement import Consistency, Defaults
@@ -80,7 +80,7 @@ def test_a_workers_secret_that_cannot_be_read_is_refused(tmp_path: Path) -> None
     config = load(environ={"METATIDE_WORKER_SECRET_FILE": str(path)}).config
     says = f"^worker.secret_file: {path} can't be read: No such file or directory$"
     with pytest.raises(InputError, match=says):
-        partners_of(config, "127.0.0.1:1")
+        peers_of(config, "127.0.0.1:1")
 
 
 def test_latest_is_refused_where_the_listener_is_not_transactional(

@@ -14,7 +14,7 @@ from query_api.http.requirement_headers import REQUIREMENTS
 from query_api.http.scatter_gather import headers_of
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
-from query_api.partners import Partners
+from query_api.peers import Peers
 from query_api.reads import GetTables
 from query_api.requirement import Consistency, Defaults, parse_requirement
 from state.records.routing import table_shard
@@ -88,7 +88,7 @@ PACKED = whole(200, gzip.compress(b" " * 50_000_000))
     ids=["what grows", "half of it"],
 )
 async def test_an_owner_that_sends_nonsense_is_not_heard(answer: bytes, warning: str) -> None:
-    forwarder = Forwarder(None, Partners())
+    forwarder = Forwarder(None, Peers())
     async with faulty_owner(answer) as url:
         try:
             with capture_logs() as logs:

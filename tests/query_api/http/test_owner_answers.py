@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 from query_api.http import Settings
-from query_api.http.owner_answers import moment_of_partner
+from query_api.http.owner_answers import moment_of_owner
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.recent_reads import RecentReads
 from query_api.latest.row_effects import RowEffects
-from query_api.partners import Partners, SecretFile
+from query_api.peers import Peers, SecretFile
 from state.records import AnyRecord, Pause, Reset, SetLists
 from state.records.routing import table_shard
 from tests.metatide.client.serving import serving
@@ -36,14 +36,14 @@ def log(*effects: RowEffects, lost_from: int = 99) -> LatestLog:
 
 @contextmanager
 def owner(secret: Path | None) -> Iterator[tuple[str, Settings]]:
-    """The URL of a worker that has the shard, and the settings of its partners."""
+    """The URL of a worker that has the shard, and the settings of its peers."""
 
     def settings() -> Settings:
-        return Settings(partners=Partners(None if secret is None else SecretFile(secret)))
+        return Settings(peers=Peers(None if secret is None else SecretFile(secret)))
 
     own = settings()
     with serving(warm(), EmptyDatabase(log()), own) as url:
-        own.partners.address = url.partition("://")[2]
+        own.peers.address = url.partition("://")[2]
         yield url, settings()
 
 
@@ -59,7 +59,7 @@ def beside_owner(url: str) -> MemoryShards:
 def ask_beside_owner(
     secret: Path | None, asking: Callable[..., Awaitable[None]], database: EmptyDatabase
 ) -> None:
-    """Asks a worker whose partner has the shard; the partner ends with the stack."""
+    """Asks a worker whose peer has the shard; the peer ends with the stack."""
     with ExitStack() as running:
         url, settings = running.enter_context(owner(secret))
         beside = partial(asking, running=running)
@@ -85,8 +85,8 @@ def test_a_head_request_is_answered_as_a_get_is(workers_secret: Path, accept: st
 
         ask(beside_owner(url), asking, database=EmptyDatabase(log()), settings=settings)
 
-    assert settings.partners.may_ask(url.partition("://")[2])
-    counted = settings.partners.metrics.registry.get_sample_value
+    assert settings.peers.may_ask(url.partition("://")[2])
+    counted = settings.peers.metrics.registry.get_sample_value
     assert counted("metatide_unproved_answers_total", {"protocol": "http"}) is None
 
 
@@ -248,4 +248,4 @@ def test_other_answers_are_not_cached(
 
 @pytest.mark.parametrize("text", ["", "*", "AAA", "\xe9", "AAAA"])
 def test_a_moment_that_can_not_be_read_is_none(text: str) -> None:
-    assert moment_of_partner(text, 0) is None
+    assert moment_of_owner(text, 0) is None

@@ -14,7 +14,7 @@ from query_api.authorization.guard import Guard
 from query_api.authorization.verdicts import MetastoreVerdicts
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
-from query_api.partners import Partners, SecretFile
+from query_api.peers import Peers, SecretFile
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.targets import Target, TargetKind, of_catalog, of_database
@@ -220,8 +220,8 @@ async def test_what_another_worker_answers_is_guarded_too(
         return tuple(address)
 
     def more() -> dict[str, Any]:
-        partners = Partners(SecretFile(workers_secret) if has_secret else None)
-        return {"partners": partners, "guard": Guard((), allowed), "host": HOST}
+        peers = Peers(SecretFile(workers_secret) if has_secret else None)
+        return {"peers": peers, "guard": Guard((), allowed), "host": HOST}
 
     def not_ours(_: Call) -> Relay:
         return Relay(Reason.NOT_OWNED, 1)

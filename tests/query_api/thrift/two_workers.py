@@ -9,7 +9,7 @@ from hive.names import table_name
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
 from query_api.owner_moment import OwnerMoment
-from query_api.partners import Partners, SecretFile
+from query_api.peers import Peers, SecretFile
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.targets import Target, TargetKind
@@ -51,16 +51,16 @@ async def two(
     async def owner_of(_: int) -> Any:
         return tuple(address)
 
-    def partners() -> Partners:
-        return Partners(None if secret is None else SecretFile(secret))
+    def peers() -> Peers:
+        return Peers(None if secret is None else SecretFile(secret))
 
-    more = {"partners": partners(), "host": HOST}
+    more = {"peers": peers(), "host": HOST}
     async with (
         serving(log=log_of(), more=more, get_table=owned) as owner,
         serving(
             *metastores,
             log=log_of(),
-            more={"owner_of": owner_of, "partners": partners()},
+            more={"owner_of": owner_of, "peers": peers()},
             get_table=not_ours(log_age_ms),
         ) as here,
     ):

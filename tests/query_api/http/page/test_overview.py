@@ -15,7 +15,7 @@ from query_api.http.page import overview, table_counts
 from query_api.http.page.overview import PATH
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
-from query_api.partners import Partners
+from query_api.peers import Peers
 from query_api.positions import Position
 from query_api.reads import Read
 from state.records import Pause
@@ -160,7 +160,7 @@ def test_what_is_wrong_with_a_worker_is_told(
             workers.update({worker["url"]: worker["fault"] for worker in answered})
             assert workers[url] == fault
 
-    settings = Settings(partners=Partners(needs_secret=needs_secret))
+    settings = Settings(peers=Peers(needs_secret=needs_secret))
     ask(shards, asking, settings=settings)
     assert workers[""] is None
 

@@ -13,7 +13,7 @@ from hive.errors import RefusedLoginError
 from metatide.config.thrift import Thrift
 from metatide.config.values import ThriftUrl
 from metatide.stack.machine import free_port
-from query_api.partners import Partners, SecretFile
+from query_api.peers import Peers, SecretFile
 from query_api.thrift.metastore.client_identity import SET_UGI
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.protocol.frames import Frames
@@ -282,7 +282,7 @@ async def test_the_log_and_differences_name_who_has_logged_in(place: Place, log:
 async def test_workers_still_ask_each_other_by_their_own_proof(
     place: Place, workers_secret: Path
 ) -> None:
-    more = {"partners": Partners(SecretFile(workers_secret))}
+    more = {"peers": Peers(SecretFile(workers_secret))}
     async with serving(settings=place.settings(), more=more) as here:
         client = await place.connect(here)
         reply = await client.call("metatide.forward")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from query_api.partners import Partners, SecretFile
+from query_api.peers import Peers, SecretFile
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Relay
 from query_api.thrift.forward import FORWARDED
@@ -35,9 +35,9 @@ class Owner:
         return HOST, self.port
 
 
-def partners(path: Path | None, *, needs_secret: bool = True) -> Partners:
+def peers(path: Path | None, *, needs_secret: bool = True) -> Peers:
     secret = None if path is None else SecretFile(path)
-    return Partners(secret, needs_secret=needs_secret)
+    return Peers(secret, needs_secret=needs_secret)
 
 
 async def body_of(client: Client, arguments: bytes = b"\0") -> bytes:
@@ -46,12 +46,12 @@ async def body_of(client: Client, arguments: bytes = b"\0") -> bytes:
     return reply.body
 
 
-async def test_partners_answer_each_other(workers_secret: Path) -> None:
-    owner, mine = Owner(), partners(workers_secret)
+async def test_peers_answer_each_other(workers_secret: Path) -> None:
+    owner, mine = Owner(), peers(workers_secret)
     async with (
-        serving(more={"partners": partners(workers_secret), "host": HOST}, get_table=ours) as other,
+        serving(more={"peers": peers(workers_secret), "host": HOST}, get_table=ours) as other,
         serving(
-            Metastore(), more={"owner_of": owner.of, "partners": mine}, get_table=not_ours
+            Metastore(), more={"owner_of": owner.of, "peers": mine}, get_table=not_ours
         ) as here,
     ):
         owner.port = other.port
@@ -67,20 +67,20 @@ async def test_partners_answer_each_other(workers_secret: Path) -> None:
 async def test_a_stranger_is_not_heard_and_not_asked_again(
     workers_secret: Path, answers: str
 ) -> None:
-    owner, mine = Owner(), partners(workers_secret)
+    owner, mine = Owner(), peers(workers_secret)
     stranger = workers_secret.with_name("other")
     stranger.write_text("6" * 64)
     theirs = {
-        "other secret": partners(stranger),
-        "no secret": partners(None, needs_secret=False),
-        "other address": partners(workers_secret),
-        "made up": partners(None),
+        "other secret": peers(stranger),
+        "no secret": peers(None, needs_secret=False),
+        "other address": peers(workers_secret),
+        "made up": peers(None),
     }[answers]
     metastore = Metastore("stranger")
     async with (
-        serving(metastore, more={"partners": theirs, "host": "elsewhere"}, get_table=ours) as other,
+        serving(metastore, more={"peers": theirs, "host": "elsewhere"}, get_table=ours) as other,
         serving(
-            Metastore(), more={"owner_of": owner.of, "partners": mine}, get_table=not_ours
+            Metastore(), more={"owner_of": owner.of, "peers": mine}, get_table=not_ours
         ) as here,
     ):
         owner.port = metastore.address[1] if answers == "made up" else other.port
@@ -94,7 +94,7 @@ async def test_a_stranger_is_not_heard_and_not_asked_again(
 
 async def test_where_there_are_tokens_but_no_secret_nobody_is_asked() -> None:
     owner = Owner()
-    more = {"owner_of": owner.of, "partners": partners(None)}
+    more = {"owner_of": owner.of, "peers": peers(None)}
     async with (
         serving(get_table=ours) as other,
         serving(Metastore(), more=more, get_table=not_ours) as here,
@@ -105,7 +105,7 @@ async def test_where_there_are_tokens_but_no_secret_nobody_is_asked() -> None:
 
 
 async def test_a_client_does_not_forward(workers_secret: Path) -> None:
-    more = {"partners": partners(workers_secret), "host": HOST}
+    more = {"peers": peers(workers_secret), "host": HOST}
     async with serving(Metastore(), more=more, get_table=ours) as here:
         client = await here.connect()
         reply = await client.call(FORWARDED, text(1, "get_table") + text(2, "\0") + b"\0")
@@ -117,7 +117,7 @@ async def test_a_client_does_not_forward(workers_secret: Path) -> None:
 
 
 async def test_what_workers_call_is_never_sent_on(workers_secret: Path) -> None:
-    metastore, more = Metastore(), {"partners": partners(workers_secret), "host": HOST}
+    metastore, more = Metastore(), {"peers": peers(workers_secret), "host": HOST}
     async with serving(metastore, more=more, get_table=ours) as here:
         client = await here.connect()
         client.send(message(FORWARDED, b"\0", kind=MessageType.ONEWAY))

@@ -1,11 +1,11 @@
-"""Which questions count; over the network, see `tests.hostile.test_partners`."""
+"""Which questions count; over the network, see `tests.hostile.test_peers`."""
 
 from pathlib import Path
 
 import pytest
 
-from query_api import partners
-from query_api.partners import CLOCKS_DIFFER_S_MAX, Partners, Question, SecretFile
+from query_api import peers
+from query_api.peers import CLOCKS_DIFFER_S_MAX, Peers, Question, SecretFile
 
 NOW_S = 1_000_000
 
@@ -13,7 +13,7 @@ NOW_S = 1_000_000
 class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = NOW_S
-        monkeypatch.setattr(partners, "time", lambda: self.now_s + 0.5)
+        monkeypatch.setattr(peers, "time", lambda: self.now_s + 0.5)
 
 
 @pytest.fixture
@@ -22,13 +22,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def mine(tmp_path: Path, clock: Clock) -> Partners:
+def mine(tmp_path: Path, clock: Clock) -> Peers:
     path = tmp_path / "secret"
     path.write_text("5" * 64)
-    return Partners(SecretFile(path), "here:1")
+    return Peers(SecretFile(path), "here:1")
 
 
-def test_a_question_counts_once(mine: Partners, clock: Clock) -> None:
+def test_a_question_counts_once(mine: Peers, clock: Clock) -> None:
     for _ in range(2):
         question = mine.question("here:1", [])
         assert question is not None
@@ -37,9 +37,9 @@ def test_a_question_counts_once(mine: Partners, clock: Clock) -> None:
 
 
 def test_what_is_remembered_is_bounded(
-    mine: Partners, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    mine: Peers, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(partners, "NONCES_MAX", 2)
+    monkeypatch.setattr(peers, "NONCES_MAX", 2)
 
     def is_first(nonce: bytes) -> bool:
         return mine.is_first(Question(clock.now_s, nonce, b""))
@@ -51,8 +51,8 @@ def test_what_is_remembered_is_bounded(
     assert is_first(b"3")
 
 
-def test_few_are_distrusted_at_a_time(mine: Partners, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partners, "DISTRUSTED_MAX", 1)
+def test_few_are_distrusted_at_a_time(mine: Peers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "DISTRUSTED_MAX", 1)
     for address in ("there:1", "there:2"):
         assert mine.may_ask(address)
         mine.distrust(address, "http")

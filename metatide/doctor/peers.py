@@ -3,7 +3,7 @@
 from hive.errors import InputError
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
-from query_api.partners import SecretFile
+from query_api.peers import SecretFile
 
 _GIVE_SECRET = "set worker.secret_file to the same secret for all workers (openssl rand -hex 32)"
 

@@ -23,7 +23,7 @@ SECRET_CHARS_MAX: Final = 4096
 CLOCKS_DIFFER_S_MAX: Final = 300
 """Proofs of questions that are older are refused."""
 DISTRUSTED_S: Final = 30.0
-"""A partner that has proved nothing isn't asked for this long."""
+"""A peer that has proved nothing isn't asked for this long."""
 DISTRUSTED_MAX: Final = 1024
 NONCE_BYTES: Final = 16
 NONCES_MAX: Final = 1 << 15
@@ -76,13 +76,13 @@ class Metrics:
         )
 
 
-class Partners:
+class Peers:
     """The other workers, as far as they can be trusted.
 
-    1. The worker that asks proves its question for one partner, by the partner's address.
+    1. The worker that asks proves its question for one peer, by the peer's address.
     2. The worker that answers proves its answer to this question.
-    3. A partner whose answer proves nothing isn't asked again for a while.
-    4. Operators who have the secret ask as partners do, and each of their questions counts once.
+    3. A peer whose answer proves nothing isn't asked again for a while.
+    4. Operators who have the secret ask as peers do, and each of their questions counts once.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Partners:
         *,
         needs_secret: bool = False,
     ) -> None:
-        """`address` is the HOST:PORT by which partners ask this worker over HTTP. If
+        """`address` is the HOST:PORT by which peers ask this worker over HTTP. If
         `needs_secret`, nobody is asked without one.
         """
         self.address = address
@@ -109,7 +109,7 @@ class Partners:
         return self._secret is not None
 
     def may_ask(self, address: str) -> bool:
-        """Whether a partner may be asked now."""
+        """Whether a peer may be asked now."""
         if self._secret is None:
             return not self._needs_secret
         until = self._distrusted.get(address)
@@ -121,7 +121,7 @@ class Partners:
         return True
 
     def distrust(self, address: str, protocol: str) -> None:
-        """Asks a partner nothing for a while, because its answer proved nothing."""
+        """Asks a peer nothing for a while, because its answer proved nothing."""
         self.metrics.unproved.labels(protocol).inc()
         log.warning(
             "a shard's owner doesn't prove that it has the workers' secret (worker.secret_file): "
@@ -135,14 +135,14 @@ class Partners:
         self._distrusted[address] = monotonic() + DISTRUSTED_S
 
     def question(self, address: str, parts: Iterable[bytes]) -> Question | None:
-        """The proof of a question to a partner; None without a secret."""
+        """The proof of a question to a peer; None without a secret."""
         if self._secret is None:
             return None
         nonce, now_s = secrets.token_bytes(NONCE_BYTES), int(time())
         return Question(now_s, nonce, self._of_question(address, now_s, nonce, parts))
 
     def is_asked(self, question: Question, address: str, parts: Iterable[bytes]) -> bool:
-        """Whether a question to this worker, at this address, comes from a partner."""
+        """Whether a question to this worker, at this address, comes from a peer."""
         if self._secret is None or len(question.nonce) != NONCE_BYTES:
             return False
         if abs(time() - question.time_s) > CLOCKS_DIFFER_S_MAX:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from metatide.config import load
 from metatide.doctor import Status, Target, find_target
-from metatide.doctor.partners import secret
+from metatide.doctor.peers import secret
 
 NOTHING = Target(None, "metatide", 16, None, None)
 

@@ -20,11 +20,11 @@ from starlette.routing import Route
 from hive.errors import InputError
 from metatide.cli.status import EXIT_STATUS
 from processors.consumer.group import Group, Membership
-from query_api import partners as partners_module
+from query_api import peers as peers_module
 from query_api.http import Settings
 from query_api.http.access import FileTokens
 from query_api.latest.latest_log import LatestLog
-from query_api.partners import Partners, SecretFile
+from query_api.peers import Peers, SecretFile
 from state.topic import Topic, TopicClient
 from tests.metatide.client.serving import serving, serving_app
 from tests.query_api.http.read_client import EmptyDatabase, ask, grounds
@@ -54,16 +54,16 @@ def tokens(tmp_path: Path) -> FileTokens:
 
 
 def trusting(secret: Path, tokens: FileTokens) -> Settings:
-    return Settings(tokens=tokens, partners=Partners(SecretFile(secret), needs_secret=True))
+    return Settings(tokens=tokens, peers=Peers(SecretFile(secret), needs_secret=True))
 
 
 @contextmanager
-def owner(secret: Path, tokens: FileTokens, shards: Any = None) -> Iterator[tuple[str, Partners]]:
-    """A worker that has a shard, and who it takes for its partners."""
+def owner(secret: Path, tokens: FileTokens, shards: Any = None) -> Iterator[tuple[str, Peers]]:
+    """A worker that has a shard, and who it takes for its peers."""
     settings = trusting(secret, tokens)
     with serving(shards or warm(), settings=settings) as url:
-        settings.partners.address = url.partition("://")[2]
-        yield url, settings.partners
+        settings.peers.address = url.partition("://")[2]
+        yield url, settings.peers
 
 
 class Stranger:
@@ -91,11 +91,11 @@ def makes_up(_: Request) -> Response:
 
 
 def unproved(settings: Settings) -> float | None:
-    registry = settings.partners.metrics.registry
+    registry = settings.peers.metrics.registry
     return registry.get_sample_value("metatide_unproved_answers_total", {"protocol": "http"})
 
 
-def test_a_partner_is_asked_by_proof_and_not_by_the_clients_token(
+def test_a_peer_is_asked_by_proof_and_not_by_the_clients_token(
     workers_secret: Path, tokens: FileTokens
 ) -> None:
     async def asking(client: httpx.AsyncClient) -> None:
@@ -121,9 +121,7 @@ def test_a_partner_is_asked_by_proof_and_not_by_the_clients_token(
         ask(elsewhere(url), asking, settings=trusting(workers_secret, tokens))
 
 
-def test_what_several_partners_hold_is_put_together(
-    workers_secret: Path, tokens: FileTokens
-) -> None:
+def test_what_several_peers_hold_is_put_together(workers_secret: Path, tokens: FileTokens) -> None:
     first, other = two()
     names = [name.in_catalog for name in TABLES]
 
@@ -162,7 +160,7 @@ def test_a_stranger_is_not_heard_and_not_asked_again(
 def test_a_stranger_is_asked_again_after_a_while(
     workers_secret: Path, tokens: FileTokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(partners_module, "DISTRUSTED_S", 0)
+    monkeypatch.setattr(peers_module, "DISTRUSTED_S", 0)
     stranger = Stranger(makes_up)
 
     async def asking(client: httpx.AsyncClient) -> None:
@@ -183,7 +181,7 @@ def test_where_there_are_tokens_but_no_secret_nobody_is_asked(tokens: FileTokens
 
     with stranger.listening() as url:
         database = EmptyDatabase(LatestLog(0, 4, []))
-        settings = Settings(tokens=tokens, partners=Partners(needs_secret=True))
+        settings = Settings(tokens=tokens, peers=Peers(needs_secret=True))
         ask(elsewhere(url), asking, database=database, settings=settings)
     assert stranger.requests == []
 
@@ -227,7 +225,7 @@ CHANGES: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_was_changed_between_partners_is_not_passed_on(
+def test_what_was_changed_between_peers_is_not_passed_on(
     change: str, workers_secret: Path, tokens: FileTokens
 ) -> None:
     before: list[bytes] = []
@@ -261,7 +259,7 @@ def test_what_was_changed_between_partners_is_not_passed_on(
     assert unproved(settings) == 1
 
 
-def test_a_question_is_for_one_partner_and_for_a_while(
+def test_a_question_is_for_one_peer_and_for_a_while(
     workers_secret: Path, tokens: FileTokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a stranger was asked gets it nothing from others, and nothing later."""
@@ -287,7 +285,7 @@ def test_a_question_is_for_one_partner_and_for_a_while(
             local_http.get(path, headers=headers | {"metatide-proof": f"{code}0"}).status_code
             == 403
         )
-        monkeypatch.setattr(partners_module, "CLOCKS_DIFFER_S_MAX", -1)
+        monkeypatch.setattr(peers_module, "CLOCKS_DIFFER_S_MAX", -1)
         assert local_http.get(path, headers=headers).status_code == 403
         # Without a proof, a token is needed as always.
         assert local_http.get(path, headers={"metatide-forwarded": "1"}).status_code == 401
@@ -322,8 +320,8 @@ def test_the_secret_is_read_again_when_its_file_changes(
 ) -> None:
     monkeypatch.setattr("query_api.watched_file.LOOK_EVERY_S", 0)
     mine, its = (
-        Partners(SecretFile(workers_secret), "here:1"),
-        Partners(SecretFile(workers_secret), "there:1"),
+        Peers(SecretFile(workers_secret), "here:1"),
+        Peers(SecretFile(workers_secret), "there:1"),
     )
 
     def is_believed() -> bool:
@@ -334,7 +332,7 @@ def test_the_secret_is_read_again_when_its_file_changes(
     assert is_believed()
     other = workers_secret.with_name("other")
     other.write_text("6" * 64)
-    its = Partners(SecretFile(other), "there:1")
+    its = Peers(SecretFile(other), "there:1")
     assert not is_believed()
     workers_secret.write_text("6" * 64 + "\n")
     assert is_believed()
@@ -354,7 +352,7 @@ def test_a_stranger_in_the_group_gets_no_tokens_and_answers_nobody(
     kafka_broker: str, tokens: FileTokens, tmp_path: Path
 ) -> None:
     """A stack whose worker shares the shards with a stranger, over a real broker."""
-    stranger, name = Stranger(makes_up), "hostile-partners"
+    stranger, name = Stranger(makes_up), "hostile-peers"
     environment = {
         "METATIDE_KAFKA_TOPIC": name,
         "METATIDE_READS_TOKENS_PATH": str(tmp_path / "tokens"),
@@ -368,13 +366,13 @@ def test_a_stranger_in_the_group_gets_no_tokens_and_answers_nobody(
         worker = up.until_live("worker-1")
         topic = TopicClient(kafka_broker, name).describe()
         membership = Membership(name, "stranger", url.partition("://")[2], 10, parent)
-        asyncio.run(_among_partners(topic, membership, worker, stranger))
+        asyncio.run(_among_peers(topic, membership, worker, stranger))
         page = local_http.get(f"{worker}/metrics").text
     assert not stranger.requests[0].keys() & {"authorization", "cookie"}
     assert 'metatide_unproved_answers_total{protocol="http"} 1.0' in page
 
 
-async def _among_partners(
+async def _among_peers(
     topic: Topic, membership: Membership, worker: str, stranger: Stranger
 ) -> None:
     """Reads from all shards until the stranger was asked, and once more."""
