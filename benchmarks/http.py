@@ -45,7 +45,7 @@ from query_api.backend import Backend
 from query_api.database import Primary, bounded_engine
 from query_api.database_answer import DatabaseAnswer
 from query_api.http import ReadServer, create_app
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
 from query_api.reads import Read
@@ -119,7 +119,7 @@ class NoDatabase:
     async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
         raise UnansweredError("there is none", 1.0)
 
-    async def after_now(self, reached: Position) -> LatestLog | None:
+    async def after_now(self, reached: Position) -> LogEnd | None:
         return None
 
 

@@ -30,7 +30,7 @@ from metatide.stack.machine import LOOPBACK
 from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
 from query_api.backend import Backend
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.thrift.sasl.negotiation import Status
 from query_api.thrift.server import ThriftServer
 from tests.query_api.http.read_client import EmptyDatabase
@@ -108,7 +108,7 @@ async def _serve() -> None:
     logins = mechanisms(thrift, HOST, lambda _: _STORED)
     settings = thrift_settings(thrift, tls, logins)
     methods = ScriptedMethods(get_table=lambda _: answer("x" * REPLY_BYTES))
-    backend = Backend(MemoryShards(MemoryShard()), EmptyDatabase(LatestLog(0, 5, [])))
+    backend = Backend(MemoryShards(MemoryShard()), EmptyDatabase(LogEnd(0, 5, [])))
     server = ThriftServer(methods, backend, settings)
     ports = await server.start(LOOPBACK, 0), await server.start_http(LOOPBACK, 0)
     print(*ports, flush=True)

@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.recent_reads import RecentReads
 from query_api.owner_moment import AnyMoment, OwnerMoment
 from query_api.positions import Position
@@ -27,7 +27,7 @@ class CachedAnswer(msgspec.Struct, eq=False):
     """One answer, and what it depends on."""
 
     moment: AnyMoment
-    latest_of: tuple[Target, ...]
+    to_confirm: tuple[Target, ...]
     """The targets that the database is asked about each time; only answers for `latest` and
     `within` have any."""
     max_age_ms: int
@@ -47,24 +47,24 @@ class CachedAnswer(msgspec.Struct, eq=False):
         """
         return self.max_age_ms < ANY_AGE_MS or not isinstance(self.moment, OwnerMoment)
 
-    def confirm(self, latest: LatestLog) -> bool:
+    def confirm(self, log_end: LogEnd) -> bool:
         """Whether no newer event of the database touched what was read. If another worker gave the
         answer, the next log need only tell what came after this one.
         """
         if isinstance(self.moment, OwnerMoment):
-            confirmed = self.moment.confirmed(latest)
+            confirmed = self.moment.confirmed(log_end)
             if confirmed is None:
                 return False
             self.moment = confirmed
             return True
-        if not latest.leaves(self.latest_of, self.reached):
+        if not log_end.leaves(self.to_confirm, self.reached):
             return False
-        if latest.denies(self.reached, self.moment.mark):
+        if log_end.denies(self.reached, self.moment.mark):
             # Another caller has renewed the moment since the log was read.
             return False
-        return self.max_age_ms > 0 or latest.current >= self.reached.event
+        return self.max_age_ms > 0 or log_end.current >= self.reached.event
 
-    def confirmed_by(self, recent: RecentReads, began_after_s: float = 0.0) -> LatestLog | None:
+    def confirmed_by(self, recent: RecentReads, began_after_s: float = 0.0) -> LogEnd | None:
         """A read that is recent enough and shows no newer event that touched what was read. If
         another worker gave the answer, the read must have begun after this time."""
         if not self.max_age_ms:

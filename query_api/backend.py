@@ -6,7 +6,7 @@ from query_api.in_flight import Budget
 from query_api.latest.recent_reads import RecentReads
 from query_api.resolver.database import Database
 from query_api.resolver.resolver import Resolver
-from query_api.resolver.shared_reads import LatestReads
+from query_api.resolver.shared_reads import LogEndReads
 from query_api.shards import ShardSource, Views
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Backend:
         database.history.follow(self.views.marks)
         self.recent = RecentReads(database.after_now, database.history, self.views.positions)
         self.resolver = self._resolver(database)
-        self.latest = LatestReads(database)
+        self.log_end_reads = LogEndReads(database)
         self.in_flight = in_flight or Budget()
 
     def _resolver(self, database: Database) -> Resolver:
@@ -46,6 +46,6 @@ class Backend:
 
     async def close(self) -> None:
         """Ends its reads and threads, once no server uses it. The caller closes the database."""
-        await self.latest.close()
+        await self.log_end_reads.close()
         await self.recent.close()
         self.resolver.close()

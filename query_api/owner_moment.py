@@ -13,7 +13,7 @@ import msgspec
 from hive.errors import UNDECODABLE
 from hive.names import TableName
 from query_api.elapsed import elapsed_s
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.positions import Position
 from query_api.shards import Moment, Views
 from query_api.targets import Target
@@ -43,7 +43,7 @@ class OwnerMoment(NamedTuple):
             and views.let_serve(self.targets, self.reached.epoch)
         )
 
-    def confirmed(self, log: LatestLog) -> "OwnerMoment | None":
+    def confirmed(self, log: LogEnd) -> "OwnerMoment | None":
         """The moment after this read of the log; None if the database may have another history, or
         if something may have touched the targets.
         """

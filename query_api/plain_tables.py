@@ -113,6 +113,6 @@ def _look(
     commits, commit = reader.commits, reader.commit
     unplain = unplain_keys(columns, read())
     # A commit shows before it counts, so this snapshot may show one more than is counted.
-    latest = commits.count + 1
-    oldest = commit if commits.untouched((suffix,), commit) else latest
+    newest = commits.count + 1
+    oldest = commit if commits.untouched((suffix,), commit) else newest
     return _Summary(commits, commit, oldest, columns, unplain, commit)

@@ -55,7 +55,7 @@ class Requirement(msgspec.Struct, frozen=True):
     """The conditions that one answer must fulfil, all of them."""
 
     consistency: Consistency = Consistency.LATEST
-    latest: bool = True
+    must_be_current: bool = True
     """Whether the answer must be complete up to what a read of the database shows to be current.
     The deployment's floor can demand it of any consistency."""
     write_ids: WriteIdList | None = None
@@ -65,20 +65,24 @@ class Requirement(msgspec.Struct, frozen=True):
     min_position: Position | None = None
     max_wait_ms: int | None = None
     max_age_ms: int = 0
-    """With `latest`: how long before the request the read of the database may have begun; 0 if it
-    must begin after it."""
+    """With `must_be_current`: how long before the request that read may have begun; 0 if it must
+    begin after it."""
 
     @property
     def takes_any(self) -> bool:
         """Whether any state of the cache will do."""
-        return self.consistency is Consistency.ANY and not self.latest and self.min_position is None
+        return (
+            self.consistency is Consistency.ANY
+            and not self.must_be_current
+            and self.min_position is None
+        )
 
     @property
     def log_age_ms(self) -> int | None:
         """How old the log may be that confirms what another worker answered; None if that may not
         be cached.
         """
-        if self.latest:
+        if self.must_be_current:
             return self.max_age_ms
         return ANY_AGE_MS if self.takes_any else None
 
@@ -92,8 +96,8 @@ class Defaults(msgspec.Struct, frozen=True):
     """
     floor: Consistency = Consistency.ANY
     """The least consistency of every answer: `any` or `latest`."""
-    no_latest: str | None = None
-    """Why no answer can be known to be the latest; None if it can."""
+    never_current: str | None = None
+    """Why no answer can be known to be current; None if one can."""
     max_age_ms: int = AGE_MS
     """The age for `within`."""
 
@@ -110,10 +114,10 @@ class Defaults(msgspec.Struct, frozen=True):
             *(by_table for _, by_table in self.tables),
         )
         current = next((name for name in _CURRENT if name in consistencies), None)
-        if self.no_latest is not None and current is not None:
+        if self.never_current is not None and current is not None:
             raise InputError(
-                f"{current} can't be the default or the floor: {self.no_latest}; until then set "
-                "reads.consistency to any, and reads.tables and reads.floor to nothing else"
+                f"{current} can't be the default or the floor: {self.never_current}; until then "
+                "set reads.consistency to any, and reads.tables and reads.floor to nothing else"
             )
 
     def of(self, read: Read[Any]) -> Consistency:
@@ -137,8 +141,8 @@ class Defaults(msgspec.Struct, frozen=True):
         return _by_pattern(self.tables, table.in_catalog) or self.consistency
 
     def bound(self, consistency: Consistency, max_age_ms: int | None = None) -> tuple[bool, int]:
-        """The values of `latest` and `max_age_ms` for a requirement with this consistency, and with
-        this age if it names one.
+        """The values of `must_be_current` and `max_age_ms` for a requirement with this consistency,
+        and with this age if it names one.
         """
         if Consistency.LATEST in (consistency, self.floor):
             return True, 0
@@ -214,12 +218,12 @@ def parse_requirement(
     max_age_ms = _number(conditions, "max_age_ms", 1, AGE_MS_MAX)
     if max_age_ms is not None and consistency is not Consistency.WITHIN:
         raise InputError(f"max_age_ms is for consistency within, not {consistency}")
-    latest, max_age_ms = defaults.bound(consistency, max_age_ms)
-    if latest and defaults.no_latest is not None:
-        raise InputError(f"{consistency} isn't available: {defaults.no_latest}")
+    must_be_current, max_age_ms = defaults.bound(consistency, max_age_ms)
+    if must_be_current and defaults.never_current is not None:
+        raise InputError(f"{consistency} isn't available: {defaults.never_current}")
     return Requirement(
         consistency,
-        latest,
+        must_be_current,
         ids if checks_ids else None,
         table_id if checks_ids else 0,
         _flag(conditions, "accept_newer"),

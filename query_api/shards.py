@@ -130,9 +130,9 @@ class Views:
         if shard is None or commits is None:
             self._readers.pop(number, None)
             return None
-        commit, latest = commits.count, self._readers.get(number)
-        if latest is not None and latest.commits is commits and latest.commit == commit:
-            return latest.reader
+        commit, newest = commits.count, self._readers.get(number)
+        if newest is not None and newest.commits is commits and newest.commit == commit:
+            return newest.reader
         view = shard.snapshot()
         if view is None:
             self._readers.pop(number, None)
@@ -158,12 +158,12 @@ class Views:
     def _orders(self, number: int) -> ShardHead | None:
         """The head of a shard, whose last event may be an earlier one: a new snapshot after each
         commit would cost more than the rest of a cached answer. None if the shard isn't here."""
-        shard, latest = self.source.shard(number), self._readers.get(number)
+        shard, newest = self.source.shard(number), self._readers.get(number)
         if shard is None:
             return None
-        is_same_store = latest is not None and latest.commits is shard.commits
-        if latest is not None and is_same_store and latest.commits.untouched((), latest.commit):
-            return latest.reader.head
+        is_same_store = newest is not None and newest.commits is shard.commits
+        if newest is not None and is_same_store and newest.commits.untouched((), newest.commit):
+            return newest.reader.head
         reader = self.reader(number)
         return None if reader is None else reader.head
 
@@ -173,9 +173,9 @@ class Views:
         """The moment that a reader shows; None if the shard has had commits since."""
         if self.reader(number) is not reader:
             return None
-        latest = self._readers[number]
+        newest = self._readers[number]
         reached = Position(reader.head.epoch, reader.head.applied)
-        return Moment(number, targets, reached, latest.commits, latest.commit, reader.head.mark)
+        return Moment(number, targets, reached, newest.commits, newest.commit, reader.head.mark)
 
     def renewed(self, moment: Moment) -> Moment | None:
         """The moment brought up to date; None if any of its targets may have changed."""

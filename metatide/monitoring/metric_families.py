@@ -18,7 +18,7 @@ from processors.worker.phases import Phase
 from query_api.audit.metrics import Metrics as AuditMetrics
 from query_api.database.metrics import Metrics as DatabaseMetrics
 from query_api.http.metrics import Metrics as HttpMetrics
-from query_api.latest import LatestLog, RecentReads
+from query_api.latest import LogEnd, RecentReads
 from query_api.latest.log_history import LogHistory
 from query_api.latest.missing_events import Missing
 from query_api.peers import Metrics as PeerMetrics
@@ -100,7 +100,7 @@ def _of_worker() -> Iterator[Collector]:
     yield audits.registry
 
 
-async def _never(_: Position) -> LatestLog | None:
+async def _never(_: Position) -> LogEnd | None:
     raise AssertionError("metrics alone are asked for")
 
 

@@ -45,7 +45,7 @@ def _authorizer(config: Config, backend: Backend) -> Authorizer | None:
         raise InputError(
             "thrift.authorization=metastore asks as the client's user: set upstream.impersonate"
         )
-    return MetastoreVerdicts(backend.latest, thrift.authorization_s)
+    return MetastoreVerdicts(backend.log_end_reads, thrift.authorization_s)
 
 
 def _warn_of_capitals(path: Path) -> None:

@@ -28,8 +28,8 @@ from query_api.audit.scopes import targets_of
 from query_api.cached_objects import CachedObjects
 from query_api.database import DatabaseObjects
 from query_api.facts import Facts
-from query_api.latest import LatestLog, read_tail
-from query_api.latest.latest_log import marks_of
+from query_api.latest import LogEnd, read_tail
+from query_api.latest.log_end import marks_of
 from query_api.latest.log_history import LogHistory
 from query_api.latest.row_effects import effects_of
 from query_api.positions import Position
@@ -134,7 +134,7 @@ class _Moment:
         tail = read_tail(snapshot, first)
         self._epoch = max(reader.head.epoch for reader in readers.values())
         noted = [(row.event_id, effects_of(row)) for row in tail.rows]
-        self._log = LatestLog(self._epoch, tail.current, noted, marks=marks_of(tail.rows))
+        self._log = LogEnd(self._epoch, tail.current, noted, marks=marks_of(tail.rows))
         self._of_transactions = max(
             (row.event_id for row in tail.rows if row.event_type in _OF_TRANSACTIONS), default=0
         )

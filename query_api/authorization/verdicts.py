@@ -11,9 +11,9 @@ import msgspec
 from query_api.authorization.areas import Area
 from query_api.authorization.authorizer import Reader
 from query_api.elapsed import elapsed_s
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.positions import Position
-from query_api.resolver.shared_reads import LatestReads
+from query_api.resolver.shared_reads import LogEndReads
 from query_api.shared_attempt import SharedAttempt
 
 REMEMBERED_MAX: Final = 100_000
@@ -36,8 +36,8 @@ class MetastoreVerdicts:
     because it may leave out some of them.
     """
 
-    def __init__(self, latest: LatestReads, valid_s: float) -> None:
-        self._latest = latest
+    def __init__(self, log_end_reads: LogEndReads, valid_s: float) -> None:
+        self._log_end_reads = log_end_reads
         self._valid_s = valid_s
         self._verdicts: OrderedDict[tuple[Hashable, Area], _Verdict] = OrderedDict()
 
@@ -98,24 +98,24 @@ class MetastoreVerdicts:
         verdict.until_s = start_s + self._valid_s
         return is_allowed
 
-    async def _log(self, reached: Position) -> LatestLog | None:
+    async def _log(self, reached: Position) -> LogEnd | None:
         """The log after this event, by a read that begins now; None if it can't be read."""
-        shown: asyncio.Future[LatestLog | None] = asyncio.get_running_loop().create_future()
+        shown: asyncio.Future[LogEnd | None] = asyncio.get_running_loop().create_future()
 
-        def take(log: LatestLog | None) -> None:
+        def take(log: LogEnd | None) -> None:
             if not shown.done():
                 shown.set_result(log)
 
-        self._latest.ask(reached, take)
+        self._log_end_reads.ask(reached, take)
         return await shown
 
 
-def _is_untouched(areas: Iterable[Area], position: Position, log: LatestLog) -> bool:
+def _is_untouched(areas: Iterable[Area], position: Position, log: LogEnd) -> bool:
     """Whether no event after a position can have touched any of these areas."""
     return log.leaves((target for area in areas for target in area.targets), position)
 
 
-def _holds(verdict: _Verdict, area: Area, log: LatestLog) -> bool:
+def _holds(verdict: _Verdict, area: Area, log: LogEnd) -> bool:
     """Whether a verdict still counts; if so, it is as of this log from now on."""
     if elapsed_s() >= verdict.until_s or not log.leaves(area.targets, verdict.reached):
         return False

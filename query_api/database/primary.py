@@ -14,7 +14,7 @@ from query_api.database.engine import bounded_engine
 from query_api.database.fallback import Fallback
 from query_api.database.listener import has_unlogged_transactions
 from query_api.database_answer import DatabaseAnswer
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.log_history import LogHistory
 from query_api.latest.missing_events import LogStart, log_start
 from query_api.latest.sequence_reader import sequence_reader
@@ -52,7 +52,7 @@ class Primary:
     async def answer(self, read: Read[A]) -> DatabaseAnswer[A]:
         return await self.fallback.answer(read)
 
-    async def after_now(self, reached: Position) -> LatestLog | None:
+    async def after_now(self, reached: Position) -> LogEnd | None:
         return await self.index.after_now(reached)
 
     async def close(self) -> None:

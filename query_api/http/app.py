@@ -86,7 +86,7 @@ def create_app(
         try:
             yield {
                 "response_cache": service.response_cache,
-                "latest": backend.latest,
+                "log_end_reads": backend.log_end_reads,
                 "gate": service.gate,
                 "in_flight": backend.in_flight,
                 "recent": backend.recent,

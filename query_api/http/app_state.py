@@ -6,7 +6,7 @@ from query_api.http.gate import Gate
 from query_api.http.response_cache import ResponseCache
 from query_api.in_flight import Budget
 from query_api.latest.recent_reads import RecentReads
-from query_api.resolver.shared_reads import LatestReads
+from query_api.resolver.shared_reads import LogEndReads
 
 
 class AppState(TypedDict):
@@ -14,6 +14,6 @@ class AppState(TypedDict):
 
     in_flight: Budget
     response_cache: NotRequired[ResponseCache]
-    latest: NotRequired[LatestReads]
+    log_end_reads: NotRequired[LogEndReads]
     recent: NotRequired[RecentReads]
     gate: NotRequired[Gate]

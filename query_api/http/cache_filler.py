@@ -33,8 +33,8 @@ class CacheFiller:
         if not self._cache.admits(key):
             return
         count = self._metrics.counter_of_cached(reason, id_)
-        latest_of = () if max_age_ms is None else moment.targets
-        cached = CachedResponse.of(key, moment, latest_of, max_age_ms or 0, body, headers, count)
+        to_confirm = () if max_age_ms is None else moment.targets
+        cached = CachedResponse.of(key, moment, to_confirm, max_age_ms or 0, body, headers, count)
         self._cache.put(key, cached)
 
 

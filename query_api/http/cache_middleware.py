@@ -7,11 +7,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from query_api.http.gate import Gate
 from query_api.http.response_cache import CONSISTENCY, CachedResponse, Key, ResponseCache, messages
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.recent_reads import RecentReads
 from query_api.positions import Position
 
-AfterNow = Callable[[Position], Awaitable[LatestLog | None]]
+AfterNow = Callable[[Position], Awaitable[LogEnd | None]]
 _ASKS_OTHERWISE: Final = b"metatide-"
 
 
@@ -56,11 +56,11 @@ class CacheMiddleware:
         if cached is None or not self._gate.may_read(scope):
             return False
         position = cached.reached
-        if cached.latest_of:
-            latest = cached.confirmed_by(self._recent) or await self._confirmed(scope, key, cached)
-            if latest is None:
+        if cached.to_confirm:
+            log_end = cached.confirmed_by(self._recent) or await self._confirmed(scope, key, cached)
+            if log_end is None:
                 return False
-            position = max(position, Position(latest.epoch, latest.current))
+            position = max(position, Position(log_end.epoch, log_end.current))
         response = self._cache.response(key, cached, etag, accepted)
         self._cache.put_head(key, cached, scope, response, self._gate.admission)
         cached.count()
@@ -68,16 +68,16 @@ class CacheMiddleware:
             await send(message)
         return True
 
-    async def _confirmed(self, scope: Scope, key: Key, cached: CachedResponse) -> LatestLog | None:
+    async def _confirmed(self, scope: Scope, key: Key, cached: CachedResponse) -> LogEnd | None:
         """A read of the log that confirms an answer; None if it doesn't, or if none is made."""
         if not cached.may_wait:
             return None
         state = scope.setdefault("state", {})
-        if "latest_read" in state:
-            latest: LatestLog | None = state["latest_read"]
+        if "log_end" in state:
+            log_end: LogEnd | None = state["log_end"]
         else:
-            latest = await self._after_now(self._cache.log_from(cached))
-        if latest is None or self._cache.get(key) is not cached or not cached.confirm(latest):
-            state["latest_read"] = latest
+            log_end = await self._after_now(self._cache.log_from(cached))
+        if log_end is None or self._cache.get(key) is not cached or not cached.confirm(log_end):
+            state["log_end"] = log_end
             return None
-        return latest
+        return log_end

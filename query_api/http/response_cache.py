@@ -45,7 +45,7 @@ class CachedResponse(CachedAnswer):
         cls,
         key: Key,
         moment: AnyMoment,
-        latest_of: tuple[Target, ...],
+        to_confirm: tuple[Target, ...],
         max_age_ms: int,
         body: bytes,
         headers: Headers,
@@ -56,7 +56,7 @@ class CachedResponse(CachedAnswer):
         headers = [*headers, (b"etag", etag)]
         path, query, consistency = key
         size = 4 * len(path) + len(query) + len(consistency) + len(body) + _OVERHEAD_BYTES
-        return cls(moment, latest_of, max_age_ms, body, size, etag, headers, count, [], {})
+        return cls(moment, to_confirm, max_age_ms, body, size, etag, headers, count, [], {})
 
     def response(self, etag: bytes | None, accepted: bytes | None) -> Response:
         """The response for a caller with these ETags that accepts these encodings."""
@@ -90,7 +90,7 @@ class RawResponse(NamedTuple):
     """The headers up to the value of the position, which may change each time."""
     after: bytes
     body: bytes
-    needs_latest: bool
+    needs_log_end: bool
     """Whether the database must be asked each time."""
 
 
@@ -144,9 +144,9 @@ class ResponseCache(AnswerCache[Key, CachedResponse]):
         cached.heads.append(head)
         admission = admission_of(scope)
         before, after = _around_position(response)
-        needs_latest = bool(cached.latest_of)
+        needs_log_end = bool(cached.to_confirm)
         status, _, body = response
-        raw = RawResponse(key, cached, admission, status, before, after, body, needs_latest)
+        raw = RawResponse(key, cached, admission, status, before, after, body, needs_log_end)
         self._heads[head] = raw
         size = len(head) + len(before) + len(after) + _OVERHEAD_BYTES
         if not cached.holds(body):

@@ -155,7 +155,7 @@ def headers_of(requirement: Requirement) -> Headers:
     the defaults of its part alone, which may be laxer than those of the whole.
     """
     consistency: str = requirement.consistency
-    if requirement.latest:
+    if requirement.must_be_current:
         age_ms = requirement.max_age_ms
         consistency = f"{Consistency.WITHIN}; max_age_ms={age_ms}" if age_ms else Consistency.LATEST
     headers = [(b"metatide-consistency", consistency.encode())]

@@ -32,7 +32,7 @@ from query_api.http.gate import is_this_machine
 from query_api.http.messages import problem
 from query_api.http.response_cache import RawResponse
 from query_api.in_flight import LARGE_BYTES, TOO_MANY_BYTES, Budget, Untaken
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.positions import Position
 from query_api.timeouts import FINISH_S_MAX
 
@@ -79,7 +79,7 @@ class ReadProtocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, cast(dict[str, Any], app_state), _loop)
         self._response_cache = app_state.get("response_cache")
-        self._latest = app_state.get("latest")
+        self._log_end_reads = app_state.get("log_end_reads")
         self._recent = app_state.get("recent")
         self._gate = app_state.get("gate")
         self._is_local = False
@@ -131,7 +131,7 @@ class ReadProtocol(HttpToolsProtocol):
         elif self._begun != self._completed or not self._answer_from_cache(data):
             self._receive(data)
 
-    def _receive(self, data: bytes, **state: LatestLog | None) -> None:
+    def _receive(self, data: bytes, **state: LogEnd | None) -> None:
         """Has the parser handle bytes from the client. `state` contains what the database said for
         this request, if it was asked.
         """
@@ -244,7 +244,7 @@ class ReadProtocol(HttpToolsProtocol):
         if self._response_cache is None or self._is_answering():
             return False
         assert self._gate is not None
-        assert self._latest is not None
+        assert self._log_end_reads is not None
         assert self._recent is not None
         if self.flow.write_paused or self.transport.is_closing():
             return False
@@ -253,19 +253,19 @@ class ReadProtocol(HttpToolsProtocol):
             return False
         # This counts as a whole request, although nothing has parsed it.
         self._begun = self._completed = max(1, self._begun)
-        if not raw.needs_latest:
+        if not raw.needs_log_end:
             self._write(raw, raw.cached.reached)
-        elif (latest := raw.cached.confirmed_by(self._recent)) is not None:
-            self._write(raw, _position(raw, latest))
+        elif (log_end := raw.cached.confirmed_by(self._recent)) is not None:
+            self._write(raw, _position(raw, log_end))
         elif not raw.cached.may_wait:
             return False
         else:
             self._backlog = []
             reached = self._response_cache.log_from(raw.cached)
-            self._latest.ask(reached, partial(self._answer_if_latest, data, raw))
+            self._log_end_reads.ask(reached, partial(self._answer_if_confirmed, data, raw))
         return True
 
-    def _answer_if_latest(self, data: bytes, raw: RawResponse, latest: LatestLog | None) -> None:
+    def _answer_if_confirmed(self, data: bytes, raw: RawResponse, log_end: LogEnd | None) -> None:
         backlog, self._backlog = self._backlog, None
         self._received.set(0)
         if backlog is None or self.transport.is_closing():
@@ -273,10 +273,10 @@ class ReadProtocol(HttpToolsProtocol):
         assert self._response_cache is not None
         # The read may have shown another history of the database, which drops the answer.
         is_cached = self._response_cache.by_head(data) is raw
-        if latest is not None and is_cached and raw.cached.confirm(latest):
-            self._write(raw, _position(raw, latest))
+        if log_end is not None and is_cached and raw.cached.confirm(log_end):
+            self._write(raw, _position(raw, log_end))
         else:
-            self._receive(data, latest_read=latest)
+            self._receive(data, log_end=log_end)
         if self._is_ending:
             super().shutdown()
             return
@@ -389,8 +389,8 @@ class _CountingTransport:
         return getattr(self._transport, name)
 
 
-def _position(raw: RawResponse, latest: LatestLog) -> Position:
-    return max(raw.cached.reached, Position(latest.epoch, latest.current))
+def _position(raw: RawResponse, log_end: LogEnd) -> Position:
+    return max(raw.cached.reached, Position(log_end.epoch, log_end.current))
 
 
 class ReadServer(uvicorn.Server):

@@ -142,8 +142,8 @@ class Service:
             answer = await self._parts.answer(read, requirement)
         if answer is None:
             to_answer = Rendered(read, endpoint.encode) if lines is None else read
-            latest = scope.get("state", {}).get("latest_read")
-            answer = await self._resolver.answer(to_answer, requirement, latest)
+            log_end = scope.get("state", {}).get("log_end")
+            answer = await self._resolver.answer(to_answer, requirement, log_end)
         self.metrics.answered(answer.source, answer.reason, endpoint.id, perf_counter() - start)
         if isinstance(answer.value, NoSuchObjectError):
             await send_problem(send, 404, str(answer.value), grounds(answer))
@@ -165,7 +165,7 @@ class Service:
         assert isinstance(body, bytes)
         if moment is None or not may_be_cached(scope, requirement):
             return send_body(scope, send, body, headers)
-        max_age_ms = requirement.max_age_ms if requirement.latest else None
+        max_age_ms = requirement.max_age_ms if requirement.must_be_current else None
         self._filler.put(scope, id_, moment, max_age_ms, answer.reason, body, headers)
         if is_for_peer(scope, body):
             return send_to_peer(send, moment, self._history.former_names, body, headers)

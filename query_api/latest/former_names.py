@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from hive.names import TableName
-from query_api.latest.latest_log import ROWS_MAX
+from query_api.latest.log_end import ROWS_MAX
 from state.records.actions import MISNAMED_EVENTS_MAX
 
 KEPT_EVENTS: Final = MISNAMED_EVENTS_MAX + 5 * ROWS_MAX

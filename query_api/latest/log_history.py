@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from hive.events.row import row_mark
 from query_api.latest.former_names import FormerNames
-from query_api.latest.latest_log import ROWS_MAX, ThinRow
+from query_api.latest.log_end import ROWS_MAX, ThinRow
 from query_api.latest.row_effects import EVERYTHING, WITH_MESSAGE, RowEffects, effects_of
 from state.records.epochs import follows
 

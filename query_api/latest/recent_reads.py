@@ -5,7 +5,7 @@ from typing import Final
 
 from query_api.background_tasks import Background
 from query_api.elapsed import elapsed_s
-from query_api.latest.latest_log import ROWS_MAX, LatestLog
+from query_api.latest.log_end import ROWS_MAX, LogEnd
 from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
 
@@ -24,7 +24,7 @@ class RecentReads:
 
     def __init__(
         self,
-        after_now: Callable[[Position], Awaitable[LatestLog | None]],
+        after_now: Callable[[Position], Awaitable[LogEnd | None]],
         history: LogHistory,
         positions: Callable[[], Iterable[Position]],
     ) -> None:
@@ -32,12 +32,12 @@ class RecentReads:
         self._after_now = after_now
         self._history = history
         self._positions = positions
-        self._logs: tuple[tuple[float, LatestLog], ...] = ()
+        self._logs: tuple[tuple[float, LogEnd], ...] = ()
         self._background = Background()
         self._is_reading = False
         self.reads = self.failures = 0
 
-    def within(self, max_age_ms: int, began_after_s: float = 0.0) -> list[LatestLog]:
+    def within(self, max_age_ms: int, began_after_s: float = 0.0) -> list[LogEnd]:
         """The logs of reads that began at most this long ago, and after some time, the newest
         first."""
         age_s, now_s = max_age_ms / 1000, elapsed_s()

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from hive.reader import notification_log
 from hive.reader.snapshot import DatabaseSnapshot
-from query_api.latest.latest_log import ROWS_MAX, ThinRow
+from query_api.latest.log_end import ROWS_MAX, ThinRow
 from query_api.latest.row_effects import WITH_MESSAGE
 
 SHORT_ROWS_MAX: Final = 32

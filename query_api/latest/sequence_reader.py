@@ -19,7 +19,7 @@ from hive.schema import Version, metadata
 from query_api.background_tasks import outcome, take_note
 from query_api.elapsed import elapsed_s
 from query_api.latest.event_loop_session import EventLoopSession
-from query_api.latest.latest_log import ROWS_MAX
+from query_api.latest.log_end import ROWS_MAX
 from query_api.latest.sequence import SHORT_ROWS_MAX, Tail, tail_of, tail_statement
 from query_api.timeouts import set_timeout
 

@@ -9,7 +9,7 @@ import structlog
 
 from hive.errors import SourceError
 from hive.reader.driver_errors import driver_reason
-from query_api.latest.latest_log import LatestLog, marks_of
+from query_api.latest.log_end import LogEnd, marks_of
 from query_api.latest.log_history import LogHistory
 from query_api.latest.sequence import Tail
 from query_api.positions import Position
@@ -31,14 +31,14 @@ class SharedRead:
         """`read` returns the log from one event on, with messages only after a second event."""
         self._read = read
         self._history = history
-        self._waiting: list[tuple[Position, asyncio.Future[LatestLog | None]]] = []
+        self._waiting: list[tuple[Position, asyncio.Future[LogEnd | None]]] = []
         self._worker: asyncio.Task[None] | None = None
         self._is_failing = False
         self.reads = 0
 
-    async def after_now(self, reached: Position) -> LatestLog | None:
+    async def after_now(self, reached: Position) -> LogEnd | None:
         """The log from `reached` on, as of a moment after this call; None if it can't be read."""
-        future: asyncio.Future[LatestLog | None] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[LogEnd | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((reached, future))
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
@@ -51,7 +51,7 @@ class SharedRead:
                 await self._worker
 
     async def _work(self) -> None:
-        batch: list[tuple[Position, asyncio.Future[LatestLog | None]]] = []
+        batch: list[tuple[Position, asyncio.Future[LogEnd | None]]] = []
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting, []
@@ -64,7 +64,7 @@ class SharedRead:
                 future.cancel()
             self._waiting = []
 
-    async def _read_for(self, reached: list[Position]) -> LatestLog | None:
+    async def _read_for(self, reached: list[Position]) -> LogEnd | None:
         try:
             return await self._read_log(reached)
         except Exception:
@@ -72,7 +72,7 @@ class SharedRead:
             log.exception("a read of the current event id failed")
             return None
 
-    async def _read_log(self, reached: list[Position]) -> LatestLog | None:
+    async def _read_log(self, reached: list[Position]) -> LogEnd | None:
         self.reads += 1
         epoch = max(position.epoch for position in reached)
         applied = [position.event for position in reached if position.epoch == epoch]
@@ -99,7 +99,7 @@ class SharedRead:
         else:
             rows = await asyncio.to_thread(self._history.note, epoch, tail.rows, remembered)
         marks = self._history.marks(remembered) | marks_of(tail.rows)
-        return LatestLog(epoch, tail.current, rows, self._history.former_names, marks)
+        return LogEnd(epoch, tail.current, rows, self._history.former_names, marks)
 
 
 def _is_short(tail: Tail) -> bool:

@@ -101,7 +101,7 @@ def moment_of(
         targets.append(judgement.target)
         if judgement.by_list is not None:
             targets.append(judgement.by_list)
-    if not requirement.latest:
+    if not requirement.must_be_current:
         head = Position(reader.head.epoch, reader.head.applied)
         for judgement in served:
             if judgement.verdict.position != head:

@@ -3,7 +3,7 @@
 from typing import Protocol, TypeVar
 
 from query_api.database_answer import DatabaseAnswer
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
 from query_api.reads.read import Read
@@ -19,4 +19,4 @@ class Database(Protocol):
 
     async def answer(self, read: Read[A], /) -> DatabaseAnswer[A]: ...
 
-    async def after_now(self, reached: Position, /) -> LatestLog | None: ...
+    async def after_now(self, reached: Position, /) -> LogEnd | None: ...

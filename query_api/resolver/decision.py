@@ -36,7 +36,7 @@ def decide(facts: Facts, requirement: Requirement, current: Current | None) -> V
         return Verdict(refused, reached)
     if current is not None and current.event > reached.event and current.blocked is None:
         reached = reached._replace(event=current.event)
-    if requirement.latest:
+    if requirement.must_be_current:
         if current is None:
             return Verdict(Reason.UNREAD, reached)
         if reached.event < current.event:

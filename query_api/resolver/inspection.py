@@ -8,7 +8,7 @@ import msgspec
 from hive.errors import ClosedStoreError, ColdShardError
 from query_api.cached_objects import CachedObjects
 from query_api.facts import Facts
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
 from query_api.reads.read import Read
@@ -34,14 +34,14 @@ class Inspection:
         snapshot_of: Callable[[int], ShardReader | None],
         history: LogHistory,
         requirement: Requirement,
-        latest: LatestLog | None,
+        log_end: LogEnd | None,
     ) -> None:
-        """`latest` is what the database said, if it was asked."""
+        """`log_end` is what the database said, if it was asked."""
         self._views = views
         self._snapshot_of = snapshot_of
         self._history = history
         self._requirement = requirement
-        self._latest = latest
+        self._log_end = log_end
         self._readers: dict[int, ShardReader | None] = {}
 
     def judge(self, read: Read[Any]) -> list[Judgement]:
@@ -98,22 +98,22 @@ class Inspection:
             applied = facts.reached.event
             self._history.former_names.note(target.name, facts.former_names, applied)
         current = None
-        if self._latest is not None:
-            current = self._latest.about(target, facts.reached.event)
+        if self._log_end is not None:
+            current = self._log_end.about(target, facts.reached.event)
         verdict = decide(facts, self._requirement, current)
         return Judgement(target, facts, verdict, reader, shard)
 
     def _why_of_another_history(self, reached: Position, mark: int) -> Reason | None:
-        latest = self._latest
+        log_end = self._log_end
         if self._history.is_rewound(reached.epoch) or self._views.is_over(reached.epoch):
             return Reason.REWOUND
-        if latest is None:
+        if log_end is None:
             return None
-        if latest.denies(reached, mark):
+        if log_end.denies(reached, mark):
             # The shard has gone on since the log was read. One of both has an event that was lost,
             # and only a later read of the log tells which.
             return Reason.GAP
-        return Reason.REWOUND if reached.epoch != latest.epoch else None
+        return Reason.REWOUND if reached.epoch != log_end.epoch else None
 
     def _reader(self, shard: int) -> ShardReader | None:
         if shard not in self._readers:

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from hive.errors import InputError, NoSuchObjectError, UnansweredError
 from query_api.hot_tables import SharedReader
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.recent_reads import RecentReads
 from query_api.positions import Position
 from query_api.reads.read import Read
@@ -79,7 +79,7 @@ class Resolver:
 
     # Overridden in `traced_resolver.py`.
     async def answer(
-        self, read: Read[A], requirement: Requirement, latest_read: LatestLog | None = None
+        self, read: Read[A], requirement: Requirement, log_end: LogEnd | None = None
     ) -> ReadAnswer[A]:
         """Answers a read. Raises InputError if the request makes no sense, UnansweredError if
         nobody can answer.
@@ -88,7 +88,7 @@ class Resolver:
         try:
             outcome = self.cached_now(read, requirement) if requirement.takes_any else None
             if outcome is None:
-                outcome = await self.cached(read, requirement, latest_read, hedge)
+                outcome = await self.cached(read, requirement, log_end, hedge)
             if isinstance(outcome, ReadAnswer):
                 return outcome
             if outcome.reason is Reason.NO_LIST and outcome.judgement is not None:
@@ -104,26 +104,26 @@ class Resolver:
         self,
         read: Read[A],
         requirement: Requirement,
-        latest_read: LatestLog | None = None,
+        log_end: LogEnd | None = None,
         hedge: HedgedRead[Any] | None = None,
     ) -> ReadAnswer[A] | Miss:
         """The cache's answer; waits for lagging shards while that is worthwhile.
 
-        `latest_read` is a read of the log that was already made for this request. `hedge` may begin
+        `log_end` is a read of the log that was already made for this request. `hedge` may begin
         during the wait, and ends it when the database has answered.
         """
         try:
-            judged, latest = await self._judge(read, requirement, latest_read, hedge)
+            judged, log_end = await self._judge(read, requirement, log_end, hedge)
             if first_miss(judged) is not None or not judged:
                 return settle(self._views, read, requirement, judged)
             is_long, served = self._is_long(read), judged
             if is_long:
-                served = self._judge_now(read, requirement, latest, own=True)
+                served = self._judge_now(read, requirement, log_end, own=True)
                 miss = first_miss(served)
                 if miss is not None:
                     return Miss(miss.verdict.reason, miss)
-            if latest is not None and requirement.latest and not requirement.max_age_ms:
-                why = await self._why_unconfirmed(served, latest)
+            if log_end is not None and requirement.must_be_current and not requirement.max_age_ms:
+                why = await self._why_unconfirmed(served, log_end)
                 if why is not None:
                     return Miss(why, served[0])
             if not is_long:
@@ -137,7 +137,7 @@ class Resolver:
         try:
             if self._is_long(read):
                 return None
-            if requirement.latest:
+            if requirement.must_be_current:
                 recent = self._judge_by_recent(read, requirement)
                 return None if recent is None else settle(self._views, read, requirement, recent[0])
             if requirement.takes_any:
@@ -225,18 +225,18 @@ class Resolver:
         self,
         read: Read[Any],
         requirement: Requirement,
-        latest_read: LatestLog | None,
+        log_end: LogEnd | None,
         hedge: HedgedRead[Any] | None,
-    ) -> tuple[list[Judgement], LatestLog | None]:
+    ) -> tuple[list[Judgement], LogEnd | None]:
         """Judges the targets; asks the database for newer events if that is needed."""
         recent = self._judge_by_recent(read, requirement)
         if recent is not None:
             return recent
         judged = self._judge_now(read, requirement, None)
-        if requirement.latest:
+        if requirement.must_be_current:
             if not all(map(may_serve, judged)):
                 return judged, None
-            return await self._judge_latest(read, requirement, judged, latest_read, hedge)
+            return await self._judge_current(read, requirement, judged, log_end, hedge)
         wait_s = _wait_s(requirement, POSITION_WAIT_S)
         if not worth_waiting(judged):
             return judged, None
@@ -244,12 +244,12 @@ class Resolver:
         if not worth_waiting(judged):
             return judged, None
         # A target that no newer event touches is complete, however far the shard lags.
-        latest = await self._database.after_now(lowest(judged))
-        return self._judge_now(read, requirement, latest), latest
+        log_end = await self._database.after_now(lowest(judged))
+        return self._judge_now(read, requirement, log_end), log_end
 
     def _judge_by_recent(
         self, read: Read[Any], requirement: Requirement
-    ) -> tuple[list[Judgement], LatestLog] | None:
+    ) -> tuple[list[Judgement], LogEnd] | None:
         """Judges the targets by a recent read; None if none lets the cache answer."""
         if not requirement.max_age_ms:
             return None
@@ -259,35 +259,33 @@ class Resolver:
                 return judged, log
         return None
 
-    async def _judge_latest(
+    async def _judge_current(
         self,
         read: Read[Any],
         requirement: Requirement,
         judged: Sequence[Judgement],
-        latest_read: LatestLog | None,
+        log_end: LogEnd | None,
         hedge: HedgedRead[Any] | None,
-    ) -> tuple[list[Judgement], LatestLog | None]:
+    ) -> tuple[list[Judgement], LogEnd | None]:
         if not judged:
             return [], None
-        latest = latest_read or await self._database.after_now(lowest(judged))
-        again = self._judge_now(read, requirement, latest)
-        if latest is None or not worth_waiting(again):
-            return again, latest
+        log_end = log_end or await self._database.after_now(lowest(judged))
+        again = self._judge_now(read, requirement, log_end)
+        if log_end is None or not worth_waiting(again):
+            return again, log_end
         wait_s = self.metastore_latency.wait_s if hedge is None else LATEST_WAIT_S
         wait_s = _wait_s(requirement, wait_s)
         hedge = None if requirement.max_wait_ms is not None else hedge
-        return await self._wait(read, requirement, again, wait_s, latest, hedge), latest
+        return await self._wait(read, requirement, again, wait_s, log_end, hedge), log_end
 
-    async def _why_unconfirmed(
-        self, served: Sequence[Judgement], latest: LatestLog
-    ) -> Reason | None:
+    async def _why_unconfirmed(self, served: Sequence[Judgement], log_end: LogEnd) -> Reason | None:
         """Why it isn't certain that snapshots are of the database's history; None if it is.
 
         A shard may go on while the log is read. What it applies meanwhile can be events that the
         database had lost before that read: only a later one, from there on, tells.
         """
         furthest = highest(served)
-        if furthest <= Position(latest.epoch, latest.current):
+        if furthest <= Position(log_end.epoch, log_end.current):
             return None
         later = await self._database.after_now(furthest)
         if later is None:
@@ -303,7 +301,7 @@ class Resolver:
         requirement: Requirement,
         judged: Sequence[Judgement],
         wait_s: float,
-        latest: LatestLog | None,
+        log_end: LogEnd | None,
         hedge: HedgedRead[Any] | None = None,
     ) -> list[Judgement]:
         """Waits for all shards that lag, and judges again."""
@@ -315,20 +313,20 @@ class Resolver:
         if waits:
             shards = asyncio.gather(*waits)
             await (shards if hedge is None else hedge.race(shards))
-        return self._judge_now(read, requirement, latest)
+        return self._judge_now(read, requirement, log_end)
 
     def _judge_now(
         self,
         read: Read[Any],
         requirement: Requirement,
-        latest: LatestLog | None,
+        log_end: LogEnd | None,
         *,
         own: bool = False,
     ) -> list[Judgement]:
         """Judges all targets; `own` asks for snapshots that aren't shared."""
         views = self._views
         snapshot_of = views.own_reader if own else views.reader
-        return Inspection(views, snapshot_of, self._history, requirement, latest).judge(read)
+        return Inspection(views, snapshot_of, self._history, requirement, log_end).judge(read)
 
 
 def _check_reached(position: Position, least: Position | None) -> None:

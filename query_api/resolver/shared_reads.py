@@ -5,16 +5,16 @@ from collections.abc import Callable
 import structlog
 
 from query_api.background_tasks import Background
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.positions import Position
 from query_api.resolver.database import Database
 
 log = structlog.get_logger(__name__)
 
-Taker = Callable[[LatestLog | None], None]
+Taker = Callable[[LogEnd | None], None]
 
 
-class LatestReads:
+class LogEndReads:
     """Asks the database once for many requests; each gets a read that began after it arrived."""
 
     def __init__(self, database: Database) -> None:
@@ -33,9 +33,9 @@ class LatestReads:
 
     async def _read(self) -> None:
         batch, self._waiting = self._waiting, []
-        latest = await self._database.after_now(min(reached for reached, _ in batch))
+        log_end = await self._database.after_now(min(reached for reached, _ in batch))
         for _, taker in batch:
             try:
-                taker(latest)
+                taker(log_end)
             except Exception:
                 log.exception("a request failed")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from hive.errors import NoSuchObjectError
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.recent_reads import RecentReads
 from query_api.positions import Position
 from query_api.reads.read import Read, Rendered
@@ -30,12 +30,12 @@ class TracedResolver(Resolver):
         self._tracing = tracing
 
     async def answer(
-        self, read: Read[A], requirement: Requirement, latest_read: LatestLog | None = None
+        self, read: Read[A], requirement: Requirement, log_end: LogEnd | None = None
     ) -> ReadAnswer[A]:
         consistency = requirement.consistency.value
         kind = type(read.read if isinstance(read, Rendered) else read).__name__
         with self._tracing.step(READ, read=kind, consistency=consistency) as span:
-            answer = await super().answer(read, requirement, latest_read)
+            answer = await super().answer(read, requirement, log_end)
             grounds(span, answer.source, answer.reason, str(answer.position))
             return answer
 
@@ -47,11 +47,11 @@ class TracedResolver(Resolver):
         self,
         read: Read[Any],
         requirement: Requirement,
-        latest_read: LatestLog | None,
+        log_end: LogEnd | None,
         hedge: HedgedRead[Any] | None,
-    ) -> tuple[list[Judgement], LatestLog | None]:
+    ) -> tuple[list[Judgement], LogEnd | None]:
         with self._tracing.step(JUDGE):
-            return await super()._judge(read, requirement, latest_read, hedge)
+            return await super()._judge(read, requirement, log_end, hedge)
 
     async def _wait(
         self,
@@ -59,8 +59,8 @@ class TracedResolver(Resolver):
         requirement: Requirement,
         judged: Sequence[Judgement],
         wait_s: float,
-        latest: LatestLog | None,
+        log_end: LogEnd | None,
         hedge: HedgedRead[Any] | None = None,
     ) -> list[Judgement]:
         with self._tracing.step(WAIT):
-            return await super()._wait(read, requirement, judged, wait_s, latest, hedge)
+            return await super()._wait(read, requirement, judged, wait_s, log_end, hedge)

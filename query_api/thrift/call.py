@@ -90,7 +90,7 @@ class CallAnswer(msgspec.Struct, eq=False):
     moment: AnyMoment | None = None
     """The state that the result was made from, if it depends on nothing else: while that lasts, the
     same method with the same arguments has the same result. Only set if the result is bytes."""
-    latest_of: tuple[Target, ...] = ()
+    to_confirm: tuple[Target, ...] = ()
     """If `latest` or `within` was required, the targets of the moment: each time the result is
     reused, the database must confirm that no event has touched them. Without them, such a result
     must not have a moment."""

@@ -65,10 +65,10 @@ class Dispatch:
         replies, head = self._replies, data[4 : HEAD_BYTES_MIN + data[NAME_LENGTH_AT]]
         replies.call_began = perf_counter()
         noted_s = self._own_writes.noted_s
-        if not cached.latest_of or cached.confirmed_by(self._hub.recent, noted_s) is not None:
+        if not cached.to_confirm or cached.confirmed_by(self._hub.recent, noted_s) is not None:
             replies.send_cached(cached, head)
         elif cached.may_wait:
-            replies.send_if_latest(cached, data, head)
+            replies.send_if_confirmed(cached, data, head)
         else:
             return False
         return True

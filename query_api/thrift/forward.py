@@ -226,7 +226,7 @@ class ThriftPeers:
         # What nobody has proved isn't kept for others.
         if nonce is not None and "moment" in fields:
             answer.moment = owner_moment.decode(fields["moment"], shard)
-            answer.latest_of = () if answer.moment is None else answer.moment.targets
+            answer.to_confirm = () if answer.moment is None else answer.moment.targets
         return answer
 
 

@@ -6,7 +6,7 @@ from query_api.authorization.guard import Guard
 from query_api.latest.recent_reads import RecentReads
 from query_api.resolver.database import Database
 from query_api.resolver.metastore_latency import MetastoreLatency
-from query_api.resolver.shared_reads import LatestReads
+from query_api.resolver.shared_reads import LogEndReads
 from query_api.shards import Views
 from query_api.thrift.call import Methods
 from query_api.thrift.forward import ThriftPeers
@@ -25,7 +25,7 @@ class Hub(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     settings: ThriftSettings
     methods: Methods
     database: Database
-    latest: LatestReads
+    log_end_reads: LogEndReads
     recent: RecentReads
     metastore_latency: MetastoreLatency
     views: Views

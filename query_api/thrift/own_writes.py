@@ -83,17 +83,17 @@ class OwnWrites:
 
     async def _date(self) -> bool:
         views = self._hub.views
-        latest = await self._hub.database.after_now(views.reached) if views.knows_epoch else None
-        if latest is None:
+        log_end = await self._hub.database.after_now(views.reached) if views.knows_epoch else None
+        if log_end is None:
             return False
-        position, least = Position(latest.epoch, latest.current), self._client.min_position
+        position, least = Position(log_end.epoch, log_end.current), self._client.min_position
         self._client.min_position = position if least is None else max(position, least)
         return True
 
     async def _has_history_of(self, answer: CallAnswer) -> bool:
         """Whether the database has the last event that another worker's answer reflects."""
         reached = answer.position
-        latest = await self._hub.database.after_now(min(self._hub.views.reached, reached))
-        if latest is None or reached.event > latest.current:
+        log_end = await self._hub.database.after_now(min(self._hub.views.reached, reached))
+        if log_end is None or reached.event > log_end.current:
             return False
-        return not latest.denies(reached, answer.mark)
+        return not log_end.denies(reached, answer.mark)

@@ -8,7 +8,7 @@ from typing import Final
 
 import structlog
 
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import CallAnswer, Client, Why
 from query_api.thrift.connection.connection import Connection
@@ -62,13 +62,13 @@ class Replies:
         self._connection.write(REPLY_HEAD + head, cached.body)
         cached.figures.answered(Source.CACHE, cached.reason, perf_counter() - self.call_began)
 
-    def send_if_latest(self, cached: CachedReply, data: bytes, head: bytes) -> None:
+    def send_if_confirmed(self, cached: CachedReply, data: bytes, head: bytes) -> None:
         """Answers the call in `data` by a cached reply, if the database confirms that it is still
         the latest.
         """
         self._connection.hold()
         reached = self._hub.reply_cache.log_from(cached)
-        self._hub.latest.ask(reached, partial(self._send_if_latest, cached, data, head))
+        self._hub.log_end_reads.ask(reached, partial(self._send_if_confirmed, cached, data, head))
 
     # Overridden in `traced_dispatch.py`.
     def relayed(self, method: str, why: Why) -> None:
@@ -129,7 +129,7 @@ class Replies:
         cached = cached_reply(
             call,
             answer.moment,
-            answer.latest_of,
+            answer.to_confirm,
             answer.max_age_ms,
             answer.reason,
             result,
@@ -137,12 +137,12 @@ class Replies:
         )
         cache.put(call, cached)
 
-    def _send_if_latest(
-        self, cached: CachedReply, data: bytes, head: bytes, latest: LatestLog | None
+    def _send_if_confirmed(
+        self, cached: CachedReply, data: bytes, head: bytes, log_end: LogEnd | None
     ) -> None:
         # The read may have shown another history of the database, which drops the reply.
         still = self._hub.reply_cache.get(key_of(data)) is cached
-        if still and latest is not None and cached.confirm(latest):
+        if still and log_end is not None and cached.confirm(log_end):
             self.send_cached(cached, head)
             self._connection.done()
         else:

@@ -36,11 +36,11 @@ def reply_cache(views: Views, is_rewound: Callable[[int], bool]) -> ReplyCache:
 def cached_reply(
     call: bytes,
     moment: AnyMoment,
-    latest_of: tuple[Target, ...],
+    to_confirm: tuple[Target, ...],
     max_age_ms: int,
     reason: Reason,
     result: bytes,
     figures: MethodFigures,
 ) -> CachedReply:
     size = len(call) + len(result) + _OVERHEAD_BYTES
-    return CachedReply(moment, latest_of, max_age_ms, result, size, reason, figures)
+    return CachedReply(moment, to_confirm, max_age_ms, result, size, reason, figures)

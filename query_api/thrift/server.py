@@ -80,7 +80,7 @@ class ThriftServer:
             settings=settings,
             methods=methods,
             database=backend.database,
-            latest=backend.latest,
+            log_end_reads=backend.log_end_reads,
             recent=backend.recent,
             metastore_latency=backend.resolver.metastore_latency,
             views=backend.views,

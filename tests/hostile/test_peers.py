@@ -23,7 +23,7 @@ from processors.consumer.group import Group, Membership
 from query_api import peers as peers_module
 from query_api.http import Settings
 from query_api.http.access import FileTokens
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.peers import Peers, SecretFile
 from state.topic import Topic, TopicClient
 from tests.metatide.client.serving import serving, serving_app
@@ -150,7 +150,7 @@ def test_a_stranger_is_not_heard_and_not_asked_again(
             assert answer.json()["tables"][0]["reason"] == "not_owned"
 
     with stranger.listening() as url:
-        database = EmptyDatabase(LatestLog(0, 4, []))
+        database = EmptyDatabase(LogEnd(0, 4, []))
         ask(elsewhere(url), asking, database=database, settings=settings)
     [headers] = stranger.requests
     assert not headers.keys() & {"authorization", "cookie"}
@@ -180,7 +180,7 @@ def test_where_there_are_tokens_but_no_secret_nobody_is_asked(tokens: FileTokens
         assert grounds(answer) == ("database", "not_owned")
 
     with stranger.listening() as url:
-        database = EmptyDatabase(LatestLog(0, 4, []))
+        database = EmptyDatabase(LogEnd(0, 4, []))
         settings = Settings(tokens=tokens, peers=Peers(needs_secret=True))
         ask(elsewhere(url), asking, database=database, settings=settings)
     assert stranger.requests == []
@@ -211,7 +211,7 @@ def test_what_an_owner_refuses_is_for_the_database() -> None:
         assert grounds(await client.get(f"{TABLE}?{ANY}")) == ("database", "not_owned")
 
     with Stranger(refuses).listening() as url:
-        ask(elsewhere(url), asking, database=EmptyDatabase(LatestLog(0, 4, [])))
+        ask(elsewhere(url), asking, database=EmptyDatabase(LogEnd(0, 4, [])))
 
 
 Change = Callable[[bytes, list[bytes]], bytes]
@@ -251,7 +251,7 @@ def test_what_was_changed_between_peers_is_not_passed_on(
             return
         assert grounds(second) == ("database", "not_owned")
 
-    database = EmptyDatabase(LatestLog(0, 4, []))
+    database = EmptyDatabase(LogEnd(0, 4, []))
     settings = trusting(workers_secret, tokens)
     with owner(workers_secret, tokens) as (at, its), Stranger(passes_on).listening() as between:
         its.address = between.partition("://")[2]

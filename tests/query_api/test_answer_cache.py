@@ -3,7 +3,7 @@
 import pytest
 
 from query_api import answer_cache
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.reasons import Reason
 from query_api.shards import Views
@@ -76,7 +76,7 @@ def test_a_log_with_another_row_in_the_place_of_the_last_event_confirms_nothing(
     reply = cached_reply(b"call", own, own.targets, max_age_ms, Reason.FRESH, b"x", MethodFigures())
 
     def is_confirmed(mark: int) -> bool:
-        return reply.confirm(LatestLog(0, 3, [(3, RowEffects())], marks={3: mark}))
+        return reply.confirm(LogEnd(0, 3, [(3, RowEffects())], marks={3: mark}))
 
     assert is_confirmed(7)
     assert not is_confirmed(8)

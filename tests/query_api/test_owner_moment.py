@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hive.names import TableName, table_name
 from query_api import owner_moment
 from query_api.answer_cache import CachedAnswer
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.owner_moment import BYTES_MAX, OwnerMoment, decode, encode
 from query_api.positions import Position
@@ -86,14 +86,12 @@ def answer(reached: int, *, max_age_ms: int = 0) -> CachedAnswer:
     return CachedAnswer(moment, ORDERS_ALONE, max_age_ms, b"", 0)
 
 
-def log(
-    current: int, *tables: TableName, epoch: int = 0, marks: dict[int, int] = MARKS
-) -> LatestLog:
+def log(current: int, *tables: TableName, epoch: int = 0, marks: dict[int, int] = MARKS) -> LogEnd:
     """A log whose last events changed these tables."""
     first = current - len(tables) + 1
     effects = [RowEffects(tables=(table,)) for table in tables]
     shown = {event: mark for event, mark in marks.items() if first <= event <= current}
-    return LatestLog(epoch, current, list(enumerate(effects, first)), marks=shown)
+    return LogEnd(epoch, current, list(enumerate(effects, first)), marks=shown)
 
 
 def test_the_log_confirms_it_until_an_event_touches_it() -> None:

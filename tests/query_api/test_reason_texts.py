@@ -2,7 +2,7 @@
 
 import pytest
 
-from query_api.latest.latest_log import ROWS_MAX
+from query_api.latest.log_end import ROWS_MAX
 from query_api.reason_texts import COLD, REASONS, ReasonText, text_of, why_cold
 from query_api.reasons import Reason
 from state.loads import Cold, Doubt

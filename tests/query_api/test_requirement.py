@@ -43,7 +43,7 @@ def parse_with(defaults: Defaults, **given: str) -> Requirement:
 def test_a_list_with_a_positive_id_is_checked_and_everything_else_is_latest() -> None:
     checked = parse(write_ids=LIST, table_id="5")
     assert checked.consistency is Consistency.WRITE_IDS
-    assert not checked.latest
+    assert not checked.must_be_current
     assert checked.table_id == 5
     assert checked.write_ids is not None
     assert checked.write_ids.hwm == 12
@@ -77,17 +77,17 @@ def test_every_form_of_a_list_is_understood(ids: str) -> None:
 
 def test_a_list_is_not_checked_where_something_else_is_asked_for() -> None:
     requirement = parse(write_ids=LIST, table_id="5", consistency="any")
-    assert requirement == Requirement(Consistency.ANY, latest=False)
+    assert requirement == Requirement(Consistency.ANY, must_be_current=False)
 
 
 def test_a_deployment_sets_defaults_by_table_and_a_floor() -> None:
     defaults = Defaults(tables=(("sales.*", Consistency.ANY), ("*", Consistency.LATEST)))
-    assert parse_with(defaults) == Requirement(Consistency.ANY, latest=False)
+    assert parse_with(defaults) == Requirement(Consistency.ANY, must_be_current=False)
     assert parse_requirement({}, GetTable(table_name(None, "hr", "t")), defaults) == Requirement()
     assert parse_requirement({}, ListDatabases("hive"), defaults) == Requirement()
     floor = Defaults(tables=defaults.tables, floor=Consistency.LATEST)
-    assert parse_with(floor) == Requirement(Consistency.ANY, latest=True)
-    assert parse_with(floor, write_ids=LIST, table_id="5").latest
+    assert parse_with(floor) == Requirement(Consistency.ANY, must_be_current=True)
+    assert parse_with(floor, write_ids=LIST, table_id="5").must_be_current
 
 
 @pytest.mark.parametrize(
@@ -139,14 +139,16 @@ def test_an_age_comes_in_a_word_or_by_itself_or_from_the_deployment() -> None:
         {"max_age_ms": "250"},
     )
     for form in forms:
-        assert parse(form) == Requirement(Consistency.WITHIN, latest=True, max_age_ms=250)
+        assert parse(form) == Requirement(Consistency.WITHIN, must_be_current=True, max_age_ms=250)
     defaults = Defaults(tables=(("sales.*", Consistency.WITHIN),), max_age_ms=40)
-    by_default = Requirement(Consistency.WITHIN, latest=True, max_age_ms=40)
+    by_default = Requirement(Consistency.WITHIN, must_be_current=True, max_age_ms=40)
     assert parse_with(defaults) == parse_with(defaults, consistency="within") == by_default
     assert parse_with(defaults, max_age_ms="250").max_age_ms == 250
     assert parse_with(defaults, consistency="latest") == Requirement()
     floor = Defaults(Consistency.WITHIN, floor=Consistency.LATEST)
-    assert parse_with(floor, max_age_ms="250") == Requirement(Consistency.WITHIN, latest=True)
+    assert parse_with(floor, max_age_ms="250") == Requirement(
+        Consistency.WITHIN, must_be_current=True
+    )
 
 
 def test_a_position_can_be_added_to_each() -> None:
@@ -239,11 +241,11 @@ def test_any_text_is_read_or_refused(parameters: dict[str, str]) -> None:
 
 def test_latest_is_refused_where_nobody_can_tell_it() -> None:
     with pytest.raises(InputError, match=r"latest can't be the default .*: why; until then"):
-        Defaults(no_latest="why")
-    refusing = Defaults(Consistency.ANY, no_latest="why")
+        Defaults(never_current="why")
+    refusing = Defaults(Consistency.ANY, never_current="why")
     assert parse_with(refusing).consistency is Consistency.ANY
     for consistency in ("latest", "within"):
         with pytest.raises(InputError, match=f"{consistency} isn't available: why"):
             parse_with(refusing, consistency=consistency)
     with pytest.raises(InputError, match="within can't be the default"):
-        Defaults(Consistency.ANY, (("logs.*", Consistency.WITHIN),), no_latest="why")
+        Defaults(Consistency.ANY, (("logs.*", Consistency.WITHIN),), never_current="why")

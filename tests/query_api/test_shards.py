@@ -46,7 +46,7 @@ from tests.query_api.shards import (
     name_image,
 )
 
-ANYTHING = Requirement(Consistency.ANY, latest=False)
+ANYTHING = Requirement(Consistency.ANY, must_be_current=False)
 KEPT_MAX = 40
 
 

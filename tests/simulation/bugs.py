@@ -85,7 +85,7 @@ BUGS: Final = (
         "what a shard applies while the log is read counts as news",
         "events-that-were-lost-while-a-worker-was-frozen",
         "query_api.resolver.resolver",
-        "        if furthest <= Position(latest.epoch, latest.current):",
+        "        if furthest <= Position(log_end.epoch, log_end.current):",
         "        if True:",
     ),
     Bug(
@@ -127,8 +127,8 @@ BUGS: Final = (
         "a kept reader outlives its store's commits",
         1,
         "query_api.shards",
-        "        if latest is not None and latest.commits is commits and latest.commit == commit:",
-        "        if latest is not None and latest.commits is commits:",
+        "        if newest is not None and newest.commits is commits and newest.commit == commit:",
+        "        if newest is not None and newest.commits is commits:",
     ),
     Bug(
         "an owner's answer that is kept isn't held against the log",
@@ -142,7 +142,7 @@ BUGS: Final = (
         "an answer that is kept is the latest whatever the log says",
         15,
         "query_api.answer_cache",
-        "        if not latest.leaves(self.latest_of, self.reached):",
+        "        if not log_end.leaves(self.to_confirm, self.reached):",
         "        if False:",
     ),
     Bug(

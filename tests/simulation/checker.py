@@ -42,7 +42,7 @@ class Checker:
             and self._may_be_of_a_metastore(answered)
         ):
             return
-        if requirement.latest:
+        if requirement.must_be_current:
             self._check_current(answered)
             return
         least, position = requirement.min_position, answered.position

@@ -15,7 +15,7 @@ from hive.thrift.view import PartitionView
 from hive.write_ids.snapshot import loaded_write_ids, open_txns
 from query_api.database.fallback import Fallback
 from query_api.database_answer import DatabaseAnswer
-from query_api.latest.latest_log import ROWS_MAX, LatestLog, ThinRow
+from query_api.latest.log_end import ROWS_MAX, LogEnd, ThinRow
 from query_api.latest.log_history import LogHistory
 from query_api.latest.row_effects import WITH_MESSAGE
 from query_api.latest.sequence import Tail
@@ -232,7 +232,7 @@ class SimulatedPrimary:
     async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
         return await self._fallback.answer(read)
 
-    async def after_now(self, reached: Position) -> LatestLog | None:
+    async def after_now(self, reached: Position) -> LogEnd | None:
         return await self._index.after_now(reached)
 
     async def _tail(self, first: int, messages_after: int) -> Tail:

@@ -77,23 +77,25 @@ def question(
         GetDatabase(DBS[value % len(DBS)]),
     ]
     read = reads[kind % len(reads)]
-    requirement = Requirement(Consistency(name), latest=False)
+    requirement = Requirement(Consistency(name), must_be_current=False)
     match name:
         case "latest":
             wait_ms = (None, None, 0, 300)[wait % 4]
             requirement = Requirement(Consistency.LATEST, max_wait_ms=wait_ms)
         case "within":
-            requirement = Requirement(Consistency.WITHIN, latest=True, max_age_ms=AGE_MS)
+            requirement = Requirement(Consistency.WITHIN, must_be_current=True, max_age_ms=AGE_MS)
         case "at_least":
             least = (Position(reached.epoch, now.event), reached)[wait % 2]
-            requirement = Requirement(Consistency.AT_LEAST, latest=False, min_position=least)
+            requirement = Requirement(
+                Consistency.AT_LEAST, must_be_current=False, min_position=least
+            )
         case "write_ids":
             current = now.content.tables.get(table)
             if current is not None and current.row.managed:
                 read = reads[kind % 5]
                 requirement = Requirement(
                     Consistency.WRITE_IDS,
-                    latest=False,
+                    must_be_current=False,
                     write_ids=now.valid_ids(table),
                     table_id=current.row.id,
                     accept_newer=bool(wait % 2),

@@ -112,8 +112,8 @@ class GroupOverview:
         return Overview(self._views.source.count, str(self._views.reached), event, list(workers))
 
     async def _current_event(self) -> int | None:
-        latest = await self._database.after_now(self._views.reached)
-        return None if latest is None else latest.current
+        log_end = await self._database.after_now(self._views.reached)
+        return None if log_end is None else log_end.current
 
     async def _own_part(self) -> WorkerPart:
         source = self._views.source

@@ -233,10 +233,10 @@ class CachedMethods:
         consistency = Consistency.WRITE_IDS
         if request.write_ids is None:
             consistency = self._defaults.of(request.read)
-        latest, max_age_ms = self._defaults.bound(consistency)
+        must_be_current, max_age_ms = self._defaults.bound(consistency)
         return Requirement(
             consistency,
-            latest,
+            must_be_current,
             request.write_ids,
             request.table_id,
             min_position=min_position,
@@ -281,13 +281,13 @@ class CachedMethods:
     async def _current_event(self, least: Position | None) -> CallAnswer | Relay:
         if not self._views.knows_epoch:
             return Relay(Reason.UNREAD)
-        latest = await self._database.after_now(self._views.reached)
-        if latest is None:
+        log_end = await self._database.after_now(self._views.reached)
+        if log_end is None:
             return Relay(Reason.UNREAD)
-        if least is not None and Position(latest.epoch, latest.current) < least:
+        if least is not None and Position(log_end.epoch, log_end.current) < least:
             return Relay(Reason.BEHIND)
-        event = STRUCT_ALONE.before + _EVENT(I64, 1, latest.current, 0) + STRUCT_ALONE.after
-        position = Position(latest.epoch, latest.current)
+        event = STRUCT_ALONE.before + _EVENT(I64, 1, log_end.current, 0) + STRUCT_ALONE.after
+        position = Position(log_end.epoch, log_end.current)
         return CallAnswer(event, Source.DATABASE, Reason.DATABASE_ONLY, position, targets=())
 
 
@@ -345,7 +345,7 @@ class _Chain:
             first.reason,
             position,
             moment,
-            targets if moment is not None and self._requirement.latest else (),
+            targets if moment is not None and self._requirement.must_be_current else (),
             self._requirement.max_age_ms,
             targets,
         )

@@ -9,7 +9,7 @@ from query_api.database.reads import (
     TableSnapshot,
 )
 from query_api.database_answer import DatabaseAnswer
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.reads import Read, Rendered
 from state.records.actions import (
     AllocateWriteIds,
@@ -55,7 +55,7 @@ class WriteIdDatabase(Nowhere):
     """A database that tells write ids and the current event."""
 
     def __init__(self) -> None:
-        super().__init__(LatestLog(0, 5, []))
+        super().__init__(LogEnd(0, 5, []))
 
     async def answer(self, read: Read[object]) -> DatabaseAnswer[object]:
         if isinstance(read, Rendered):

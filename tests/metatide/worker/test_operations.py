@@ -26,7 +26,7 @@ from query_api.audit import Rounds
 from query_api.database import Primary
 from query_api.http.openapi import document
 from query_api.resolver.resolver import Resolver
-from query_api.resolver.shared_reads import LatestReads
+from query_api.resolver.shared_reads import LogEndReads
 from query_api.shards import Views
 from query_api.thrift.methods import CachedMethods
 from tests.support.openapi import closed, validator
@@ -95,7 +95,7 @@ async def test_all_that_a_worker_serves_is_described_and_no_more(tmp_path: Path)
     assert told == TOLD
 
 
-@pytest.mark.parametrize("part", [Views, Resolver, LatestReads])
+@pytest.mark.parametrize("part", [Views, Resolver, LogEndReads])
 async def test_its_servers_share_one_of_each_part(
     part: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,7 +38,7 @@ def settings(tmp_path: Path, environ: Mapping[str, str]) -> Settings:
 def test_reads_are_the_latest_and_open_to_all_unless_told(tmp_path: Path) -> None:
     found = settings(tmp_path, {})
     assert found.defaults.of(GetTable(table_name(None, "logs", "web"))) is Consistency.LATEST
-    assert found.defaults.no_latest is None
+    assert found.defaults.never_current is None
     assert found.tokens.holder_of(None)[0]
 
 
@@ -100,10 +100,10 @@ def test_latest_is_refused_where_the_listener_is_not_transactional(
     there = {"METATIDE_DATABASE_URL": url}
     with pytest.raises(InputError, match=r"isn't transactional.*restart the metastores"):
         settings(tmp_path, there)
-    no_latest = settings(
+    never_current = settings(
         tmp_path, {**there, "METATIDE_READS_CONSISTENCY": "any"}
-    ).defaults.no_latest
-    assert no_latest is not None
+    ).defaults.never_current
+    assert never_current is not None
 
 
 async def test_the_metastore_is_asked_for_its_listener(tmp_path: Path) -> None:
@@ -118,8 +118,8 @@ async def test_the_metastore_is_asked_for_its_listener(tmp_path: Path) -> None:
             await metastore.stop()
 
     transactional = await defaults(metastore_transactional_event_listeners=LISTENER)
-    assert transactional.no_latest is None
-    assert "isn't transactional" in ((await defaults()).no_latest or "")
+    assert transactional.never_current is None
+    assert "isn't transactional" in ((await defaults()).never_current or "")
 
 
 def test_a_certificate_needs_its_key(tmp_path: Path) -> None:

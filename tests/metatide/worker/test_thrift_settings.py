@@ -91,7 +91,7 @@ def test_authorization_that_can_not_be_kept_is_refused(keys: dict[str, str], mes
 
 def test_who_decides_comes_from_the_configuration(tmp_path: Path) -> None:
     lists = tmp_path / "lists"
-    backend: Any = SimpleNamespace(latest=None, views=None)
+    backend: Any = SimpleNamespace(log_end_reads=None, views=None)
     keys = {**LOGIN, "THRIFT_AUTHORIZATION": "lists", "THRIFT_AUTHORIZATION_LISTS": str(lists)}
     with pytest.raises(InputError, match="can't be read"):
         guard_of(config(**keys), backend)

@@ -12,10 +12,10 @@ from query_api.authorization import verdicts
 from query_api.authorization.areas import Area
 from query_api.authorization.verdicts import MetastoreVerdicts
 from query_api.backend import Backend
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import EVERYTHING, RowEffects
 from query_api.positions import Position
-from query_api.resolver.shared_reads import LatestReads
+from query_api.resolver.shared_reads import LogEndReads
 from query_api.targets import Target, TargetKind
 from tests.query_api.http.read_client import EmptyDatabase
 from tests.query_api.shards import MemoryShard, MemoryShards
@@ -51,12 +51,12 @@ class Log:
     """The log of a database, to which a test adds events."""
 
     def __init__(self) -> None:
-        self.database = EmptyDatabase(LatestLog(0, FIRST, []))
+        self.database = EmptyDatabase(LogEnd(0, FIRST, []))
         self._rows: list[tuple[int, RowEffects]] = []
 
     def add(self, effects: RowEffects) -> None:
         self._rows.append((FIRST + len(self._rows) + 1, effects))
-        self.database.log = LatestLog(0, FIRST + len(self._rows), self._rows)
+        self.database.log = LogEnd(0, FIRST + len(self._rows), self._rows)
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ async def backend(log: Log) -> AsyncIterator[Backend]:
 
 
 def verdicts_of(backend: Backend, valid_s: float = 60.0) -> MetastoreVerdicts:
-    return MetastoreVerdicts(backend.latest, valid_s)
+    return MetastoreVerdicts(backend.log_end_reads, valid_s)
 
 
 async def test_one_read_is_made_for_each_user_and_object(backend: Backend) -> None:
@@ -134,11 +134,11 @@ class Reads:
         self._log = log
         self._changed_before = changed_before
 
-    def ask(self, reached: Position, take: Callable[[LatestLog | None], None]) -> None:
+    def ask(self, reached: Position, take: Callable[[LogEnd | None], None]) -> None:
         self.count += 1
         if self.count == self._changed_before:
             self._log.add(RowEffects(tables=(TABLE,)))
-        self._backend.latest.ask(reached, take)
+        self._backend.log_end_reads.ask(reached, take)
 
 
 @pytest.mark.parametrize("changed_before", [1, 2, 3])
@@ -146,7 +146,7 @@ async def test_it_does_not_count_for_an_answer_of_before_an_event(
     backend: Backend, log: Log, changed_before: int
 ) -> None:
     reads, ann = Reads(backend, log, changed_before), Caller()
-    own = MetastoreVerdicts(cast(LatestReads, reads), 60.0)
+    own = MetastoreVerdicts(cast(LogEndReads, reads), 60.0)
     for _ in range(2):
         assert not await own.may_see(ann, {ORDERS}, Position(0, FIRST))
     assert await own.may_see(ann, {ORDERS}, Position(0, FIRST + 1))
@@ -155,7 +155,7 @@ async def test_it_does_not_count_for_an_answer_of_before_an_event(
 
 async def test_a_call_that_waited_looks_at_the_log_once_more(backend: Backend, log: Log) -> None:
     reads, ann = Reads(backend, log, 4), Caller()
-    own = MetastoreVerdicts(cast(LatestReads, reads), 60.0)
+    own = MetastoreVerdicts(cast(LogEndReads, reads), 60.0)
     verdicts = await asyncio.gather(*(own.may_see(ann, {ORDERS}, NOW) for _ in range(2)))
     assert verdicts == [False, False]
     assert ann.areas == [ORDERS]
@@ -227,9 +227,9 @@ async def test_another_history_of_the_database_ends_it(backend: Backend) -> None
 async def test_it_is_not_asked_for_by_a_log_of_another_history(
     backend: Backend, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    logs = [LatestLog(epoch, FIRST, []) for epoch in (1, 0, 0)]
+    logs = [LogEnd(epoch, FIRST, []) for epoch in (1, 0, 0)]
 
-    async def after_now(_: Position) -> LatestLog | None:
+    async def after_now(_: Position) -> LogEnd | None:
         return logs.pop(0)
 
     monkeypatch.setattr(log.database, "after_now", after_now)

@@ -12,7 +12,7 @@ from hive.errors import NoSuchObjectError, UnansweredError
 from query_api.backend import Backend
 from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings, create_app
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
 from query_api.reads import Read
@@ -22,7 +22,7 @@ from tests.query_api.shards import MemoryShards
 class Nowhere:
     """A database that is down, or that only tells the current event."""
 
-    def __init__(self, log: LatestLog | None = None) -> None:
+    def __init__(self, log: LogEnd | None = None) -> None:
         self.history = LogHistory()
         self.log = log
         self.reads: list[Read[Any]] = []
@@ -31,7 +31,7 @@ class Nowhere:
         self.reads.append(read)
         raise UnansweredError("the metastore's database does not answer", 1.0)
 
-    async def after_now(self, reached: Position) -> LatestLog | None:
+    async def after_now(self, reached: Position) -> LogEnd | None:
         if self.log is None:
             return None
         # A database knows no epochs: a read is of the one that is asked for.
@@ -43,7 +43,7 @@ class Nowhere:
 class EmptyDatabase(Nowhere):
     """A database in which nothing is, as of an event."""
 
-    def __init__(self, log: LatestLog) -> None:
+    def __init__(self, log: LogEnd) -> None:
         super().__init__(log)
         self.event = log.current
 

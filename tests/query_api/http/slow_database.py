@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.positions import Position
 from tests.query_api.http.read_client import EmptyDatabase
 
@@ -13,13 +13,13 @@ from tests.query_api.http.read_client import EmptyDatabase
 class Slow(EmptyDatabase):
     """Tells the current event when it is let."""
 
-    def __init__(self, log: LatestLog) -> None:
+    def __init__(self, log: LogEnd) -> None:
         super().__init__(log)
         self.may = threading.Event()
         self.asked_count = self.answered_count = 0
         self.may.set()
 
-    async def after_now(self, reached: Position) -> LatestLog | None:
+    async def after_now(self, reached: Position) -> LogEnd | None:
         self.asked_count += 1
         assert await asyncio.to_thread(self.may.wait, 60)
         self.answered_count += 1

@@ -25,7 +25,7 @@ from query_api.http.access import OPEN, FileTokens, Role
 from query_api.http.encode import partition_name_lines
 from query_api.http.endpoints import ENDPOINTS, Endpoint
 from query_api.http.openapi import document
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.reads import Read, Slice
 from query_api.requirement import PARAMETERS, Consistency, Defaults
@@ -44,7 +44,7 @@ def test_the_databases_answers_are_of_the_epoch_of_the_topic_whichever_shards_ar
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(resolver, "EPOCH_WAIT_S", 0.05)
-    shards, database = MemoryShards(None), EmptyDatabase(LatestLog(0, 9, []))
+    shards, database = MemoryShards(None), EmptyDatabase(LogEnd(0, 9, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
         for epoch, headers, status in (
@@ -64,7 +64,7 @@ def test_the_databases_answers_are_of_the_epoch_of_the_topic_whichever_shards_ar
 
 
 def test_a_read_waits_for_a_worker_that_begins_to_learn_the_epoch() -> None:
-    shards, database = MemoryShards(None), EmptyDatabase(LatestLog(0, 9, []))
+    shards, database = MemoryShards(None), EmptyDatabase(LogEnd(0, 9, []))
     shards.epoch = None
 
     async def asking(client: httpx.AsyncClient) -> None:
@@ -227,17 +227,17 @@ def test_latest_needs_the_database_to_say_what_is_current() -> None:
     assert unread.status_code == 503
     assert unread.headers["retry-after"] == "1"
     assert "unread" in unread.json()["detail"]
-    untouched = EmptyDatabase(LatestLog(0, 6, [(5, RowEffects()), (6, RowEffects())]))
+    untouched = EmptyDatabase(LogEnd(0, 6, [(5, RowEffects()), (6, RowEffects())]))
     [fresh] = get(warm(), TABLE, database=untouched)
     assert grounds(fresh) == ("cache", "fresh")
     assert fresh.headers["metatide-position"] == "0:6"
-    touched = EmptyDatabase(LatestLog(0, 6, [(5, RowEffects(tables=(ORDERS,))), (6, RowEffects())]))
+    touched = EmptyDatabase(LogEnd(0, 6, [(5, RowEffects(tables=(ORDERS,))), (6, RowEffects())]))
     [behind] = get(warm(), TABLE, database=touched)
     assert grounds(behind) == ("database", "behind")
 
 
 def test_latest_asks_the_database_while_it_waits_unless_told_how_long_to_wait() -> None:
-    touched = LatestLog(0, 5, [(5, RowEffects(tables=(ORDERS,)))])
+    touched = LogEnd(0, 5, [(5, RowEffects(tables=(ORDERS,)))])
     shards, database = warm(), EmptyDatabase(touched)
     latest = f"{TABLE}?consistency=latest"
 
@@ -250,7 +250,7 @@ def test_latest_asks_the_database_while_it_waits_unless_told_how_long_to_wait() 
         assert not database.reads
         await shard.move(change(5))
         assert grounds(await waiting) == ("cache", "fresh")
-        database.log = LatestLog(0, 6, [(6, RowEffects(tables=(ORDERS,)))])
+        database.log = LogEnd(0, 6, [(6, RowEffects(tables=(ORDERS,)))])
         assert grounds(await client.get(latest)) == ("database", "behind")
         assert len(database.reads) == 1
 
@@ -273,14 +273,14 @@ def test_at_least_waits_for_the_shard_and_then_asks_the_database() -> None:
     [behind] = get(
         warm(),
         f"{TABLE}?consistency=at_least&min_position=0:9&max_wait_ms=1",
-        database=EmptyDatabase(LatestLog(0, 9, [])),
+        database=EmptyDatabase(LogEnd(0, 9, [])),
     )
     assert grounds(behind) == ("database", "behind")
 
 
 def test_what_was_asked_for_and_is_cold_is_signalled_once() -> None:
     shards = MemoryShards(MemoryShard(change(1)))
-    [cold] = get(shards, f"{TABLE}?{ANY}", database=EmptyDatabase(LatestLog(0, 1, [])))
+    [cold] = get(shards, f"{TABLE}?{ANY}", database=EmptyDatabase(LogEnd(0, 1, [])))
     assert grounds(cold) == ("database", "cold")
     assert cold.headers["metatide-detail"] == "never_loaded"
     assert shards.wanted == [], "nothing is loaded for what does not exist"
@@ -298,20 +298,18 @@ def test_operators_keep_the_cache_from_answering(record: Pause | SetLists, reaso
     shard = shards.shard(0)
     assert shard is not None
     shard.fold([record])
-    [response] = get(shards, f"{TABLE}?{ANY}", database=EmptyDatabase(LatestLog(0, 4, [])))
+    [response] = get(shards, f"{TABLE}?{ANY}", database=EmptyDatabase(LogEnd(0, 4, [])))
     assert grounds(response) == ("database", reason)
 
 
 def test_a_shard_of_nobody_is_answered_by_the_database() -> None:
-    [response] = get(
-        MemoryShards(None), f"{TABLE}?{ANY}", database=EmptyDatabase(LatestLog(0, 4, []))
-    )
+    [response] = get(MemoryShards(None), f"{TABLE}?{ANY}", database=EmptyDatabase(LogEnd(0, 4, [])))
     assert grounds(response) == ("database", "not_owned")
 
 
 def test_functions_are_told_under_any_only() -> None:
     path = "/v1/databases/sales/functions?pattern=none"
-    one, other = get(warm(), f"{path}&{ANY}", path, database=EmptyDatabase(LatestLog(0, 4, [])))
+    one, other = get(warm(), f"{path}&{ANY}", path, database=EmptyDatabase(LogEnd(0, 4, [])))
     assert grounds(one) == ("cache", "fresh")
     assert grounds(other) == ("database", "silent_log")
 

@@ -25,7 +25,7 @@ def request(*headers: tuple[bytes, bytes], method: str = "GET") -> Scope:
     ("scope", "requirement", "may_be"),
     [
         (request(), Requirement(), True),
-        (request(CONSISTENCY), Requirement(Consistency.ANY, latest=False), True),
+        (request(CONSISTENCY), Requirement(Consistency.ANY, must_be_current=False), True),
         (request(MIN_POSITION), Requirement(min_position=Position(0, 7)), False),
         (request(), Requirement(min_position=Position(0, 7)), False),
         (request((b"metatide-max-wait-ms", b"5")), Requirement(max_wait_ms=5), False),
@@ -50,7 +50,7 @@ def test_an_answer_is_found_by_what_its_request_says(max_age_ms: int | None) -> 
     cached = cache.get(("/p", b"q", b"any"))
     assert cached is not None
     assert (cached.body, cached.max_age_ms) == (b"{}", max_age_ms or 0)
-    assert cached.latest_of == (() if max_age_ms is None else state.targets)
+    assert cached.to_confirm == (() if max_age_ms is None else state.targets)
     before = sum(metrics.counts().values())
     cached.count()
     assert sum(metrics.counts().values()) == before + 1

@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from query_api import backend
 from query_api.http import server
 from query_api.in_flight import TOO_MANY_BYTES, Budget
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from state.records.actions import PutPartitions
 from tests.metatide.client.serving import serving, serving_app
 from tests.query_api.http.connection import NAMES, connection, request, response
@@ -195,7 +195,7 @@ def refusals(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_after_a_refusal_nothing_more_is_heard(refusals: list[int], heard: list[bytes]) -> None:
-    database = Slow(LatestLog(0, 4, []))
+    database = Slow(LogEnd(0, 4, []))
     database.may.clear()
     with serving(warm(), database) as url, connection(url) as opened:
         opened.sendall(request(f"{TABLE}?consistency=latest"))

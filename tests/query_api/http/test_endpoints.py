@@ -7,7 +7,7 @@ import pytest
 
 from hive.thrift.binary import encode
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from state.records import Rows, Scope, ScopeKind
 from state.records.actions import (
@@ -82,7 +82,7 @@ def test_a_column_is_the_same_in_any_spelling(path: str, columns: str) -> None:
 
 @pytest.mark.parametrize("name", [NAME, TURNED, "MONTH=2/Day=1"])
 def test_one_partition_is_the_one_whose_keys_have_these_values(name: str) -> None:
-    log = LatestLog(0, 5, [(5, RowEffects())])
+    log = LogEnd(0, 5, [(5, RowEffects())])
     paths = [f"{TABLE}/partitions/{name}?{ANY}"] * 3 + [f"{TABLE}/partitions/{name}"] * 2
     for response in get(swapped(), *paths, database=EmptyDatabase(log)):
         assert response.json()["values"] == ["1", "2"]
@@ -92,7 +92,7 @@ def test_one_partition_is_the_one_whose_keys_have_these_values(name: str) -> Non
 def test_a_doubt_about_a_partition_counts_under_each_of_its_names() -> None:
     state, image = fingerprint(b"another state"), partition_image("1", "2", write_id=5)
     stale = AlterPartition(ORDERS, 0, ("1", "2"), state, image, truncates=False)
-    shards, database = swapped(), EmptyDatabase(LatestLog(0, 5, []))
+    shards, database = swapped(), EmptyDatabase(LogEnd(0, 5, []))
     shard = shards.shard(0)
     assert shard is not None
     shard.fold([change(5, stale)])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from state.records.actions import AllocateWriteIds, AnyAction, CommitTxn, CreateTable
 from tests.query_api.http.read_client import EmptyDatabase, get, grounds
 from tests.query_api.shards import (
@@ -44,7 +44,7 @@ def test_the_worked_examples(
     requested: str, cached: tuple[int, ...], source: str, reason: str, path: str
 ) -> None:
     url = f"{TABLE}{path}?table_id={ORDERS_ID}&write_ids={requested}"
-    database = EmptyDatabase(LatestLog(0, 51, []))
+    database = EmptyDatabase(LogEnd(0, 51, []))
     [response] = get(holding(*cached), url, database=database)
     assert grounds(response) == (source, reason)
     assert response.status_code == (200 if source == "cache" else 404)
@@ -64,7 +64,7 @@ def test_the_same_requirement_by_headers() -> None:
 
 
 def test_a_list_for_another_table_of_the_name_is_a_miss() -> None:
-    database = EmptyDatabase(LatestLog(0, 51, []))
+    database = EmptyDatabase(LogEnd(0, 51, []))
     [response] = get(holding(3), f"{TABLE}?table_id=99&write_ids=[3:]", database=database)
     assert grounds(response) == ("database", "table_id")
 

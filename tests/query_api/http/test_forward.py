@@ -12,7 +12,7 @@ from query_api.http import Settings
 from query_api.http.forward import Forwarder
 from query_api.http.requirement_headers import REQUIREMENTS
 from query_api.http.scatter_gather import headers_of
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.peers import Peers
 from query_api.reads import GetTables
@@ -55,7 +55,7 @@ def test_the_owner_answers() -> None:
 
 @pytest.mark.parametrize("alive", [True, False])
 def test_an_owner_that_can_not_answer_leaves_it_to_the_database(alive: bool) -> None:
-    database = EmptyDatabase(LatestLog(0, 4, []))
+    database = EmptyDatabase(LogEnd(0, 4, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
         assert grounds(await client.get(f"{TABLE}?{ANY}")) == ("database", "not_owned")
@@ -149,7 +149,7 @@ def test_an_owner_reads_its_part_as_the_whole_requires(strict: Consistency) -> N
     defaults = Defaults(strict, ((theirs.in_catalog, Consistency.ANY),))
     # The owner's shard hasn't applied the last event, which touched its table.
     effects = ((event, RowEffects(tables=(theirs,) * (event == 30))) for event in range(20, 31))
-    log = LatestLog(0, 30, list(effects))
+    log = LogEnd(0, 30, list(effects))
 
     async def asking(client: httpx.AsyncClient) -> None:
         names = [mine.in_catalog, theirs.in_catalog]
@@ -187,7 +187,7 @@ def test_what_is_stated_to_owners_requires_as_much(
 
     understood = parse_requirement(stated, read, Defaults(Consistency.ANY))
 
-    if required.latest:
+    if required.must_be_current:
         required = replace(required, consistency=understood.consistency)
     assert understood == required
 
@@ -198,7 +198,7 @@ def test_a_part_that_nobody_has_leaves_all_of_it_to_the_database() -> None:
     first.urls[1] = nobody
     none = MemoryShards(None, None)
     none.urls = {0: nobody, 1: nobody}
-    database = EmptyDatabase(LatestLog(0, 30, []))
+    database = EmptyDatabase(LogEnd(0, 30, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
         names = [name.in_catalog for name in TABLES]

@@ -10,7 +10,7 @@ import pytest
 
 from query_api.http import Settings
 from query_api.http.owner_answers import moment_of_owner
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.recent_reads import RecentReads
 from query_api.latest.row_effects import RowEffects
 from query_api.peers import Peers, SecretFile
@@ -26,12 +26,12 @@ from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
 PARTITIONS = f"{TABLE}/partitions"
 
 
-def log(*effects: RowEffects, lost_from: int = 99) -> LatestLog:
+def log(*effects: RowEffects, lost_from: int = 99) -> LogEnd:
     """The log from event 4 on, with an event for each of these effects. Events from `lost_from` on
     are of another history."""
     rows = list(enumerate((RowEffects(), *effects), 4))
     marks = {event: MARK + event - 4 + 100 * (event >= lost_from) for event, _ in rows}
-    return LatestLog(0, 4 + len(effects), rows, marks=marks)
+    return LogEnd(0, 4 + len(effects), rows, marks=marks)
 
 
 @contextmanager

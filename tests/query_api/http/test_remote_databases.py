@@ -11,7 +11,7 @@ from hive.thrift.binary import encode
 from hive.thrift.structs import DATABASE
 from query_api.cached_objects import CachedObjects
 from query_api.database_answer import DatabaseAnswer
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.reads import Read
 from query_api.shards import Views
 from query_api.targets import Target
@@ -77,7 +77,7 @@ class FilledDatabase(Nowhere):
     """A database with the same objects."""
 
     def __init__(self) -> None:
-        super().__init__(LatestLog(0, 2, []))
+        super().__init__(LogEnd(0, 2, []))
         self.views = Views(shards())
 
     async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:

@@ -11,7 +11,7 @@ from query_api.http import Settings, response_cache
 from query_api.http.access import Role, Tokens
 from query_api.http.gate import Gate
 from query_api.http.response_cache import CachedResponse, Key, ResponseCache
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.shards import Views
 from state.records import Pause
 from state.records.actions import CreateTable, DropPartitions, PutPartitions
@@ -52,11 +52,11 @@ def test_a_commit_ends_what_was_cached() -> None:
         shard.fold([Pause(0, 1, paused=True)])
         assert grounds(await client.get(NAMES)) == ("database", "paused")
 
-    ask(source, asking, database=EmptyDatabase(LatestLog(0, 3, [])))
+    ask(source, asking, database=EmptyDatabase(LogEnd(0, 3, [])))
 
 
 def test_what_is_cached_is_not_served_of_a_rewound_history_or_a_lost_shard() -> None:
-    source, database = shards(), EmptyDatabase(LatestLog(0, 2, []))
+    source, database = shards(), EmptyDatabase(LogEnd(0, 2, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
         for _ in range(2):
@@ -93,7 +93,7 @@ def test_headers_that_ask_for_something_else_get_it() -> None:
 
 def test_what_is_cached_for_one_consistency_is_not_served_for_another() -> None:
     path = NAMES.partition("?")[0]
-    database = EmptyDatabase(LatestLog(0, 2, []))
+    database = EmptyDatabase(LogEnd(0, 2, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
         for _ in range(3):
@@ -118,7 +118,7 @@ def test_what_is_cached_for_one_consistency_is_not_served_for_another() -> None:
 def test_a_consistency_that_is_given_twice_is_refused(first: str) -> None:
     """Else what is kept for one might be served to those who ask for the other."""
     path = NAMES.partition("?")[0]
-    database = EmptyDatabase(LatestLog(0, 2, []))
+    database = EmptyDatabase(LogEnd(0, 2, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
         twice = [("Metatide-Consistency", first), ("Metatide-Consistency", "any")]
@@ -137,7 +137,7 @@ def test_a_consistency_that_is_given_twice_is_refused(first: str) -> None:
 
 def test_latest_is_asked_for_each_time() -> None:
     latest = NAMES.replace("any", "latest")
-    database = EmptyDatabase(LatestLog(0, 2, []))
+    database = EmptyDatabase(LogEnd(0, 2, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
         assert grounds(await client.get(latest)) == ("cache", "fresh")
@@ -149,7 +149,7 @@ def test_latest_is_asked_for_each_time() -> None:
 
 def test_within_asks_nobody_while_a_read_is_recent_enough() -> None:
     within = NAMES.replace("any", "within&max_age_ms=60000")
-    database = EmptyDatabase(LatestLog(0, 2, []))
+    database = EmptyDatabase(LogEnd(0, 2, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
         await client.get(within)

@@ -17,7 +17,7 @@ from query_api.http import server
 from query_api.http.gate import Gate
 from query_api.http.partitions import PartitionWriter
 from query_api.http.response_cache import CachedResponse, ResponseCache
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.shards import Views
 from state.records.actions import PutPartitions
@@ -156,7 +156,7 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 def test_what_is_refused_behind_a_request_is_told_why(
     sent: bytes, status: int, says: str, refused: threading.Event
 ) -> None:
-    database = Slow(LatestLog(0, 4, []))
+    database = Slow(LogEnd(0, 4, []))
     database.may.clear()
     with serving(warm(), database) as url, connection(url) as opened:
         opened.sendall(request(f"{TABLE}?consistency=latest"))
@@ -273,7 +273,7 @@ def test_too_many_connections_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_latest_is_answered_from_what_is_cached() -> None:
-    database = EmptyDatabase(LatestLog(0, 9, [(number, RowEffects()) for number in range(5, 10)]))
+    database = EmptyDatabase(LogEnd(0, 9, [(number, RowEffects()) for number in range(5, 10)]))
     with serving(warm(), database) as url, httpx.Client(base_url=url) as client:
         for _ in range(4):
             response = client.get(f"{TABLE}?consistency=latest")
@@ -288,7 +288,7 @@ def test_latest_is_answered_from_what_is_cached() -> None:
             ).status_code
             == 304
         )
-        database.log = LatestLog(0, 6, [(5, RowEffects()), (6, RowEffects(tables=(ORDERS,)))])
+        database.log = LogEnd(0, 6, [(5, RowEffects()), (6, RowEffects(tables=(ORDERS,)))])
         database.event = 6
         assert grounds(client.get(f"{TABLE}?consistency=latest")) == ("database", "behind")
         database.log = None
@@ -297,7 +297,7 @@ def test_latest_is_answered_from_what_is_cached() -> None:
 
 def test_what_comes_while_the_database_is_asked_is_answered_after_it() -> None:
     latest, other = request(f"{TABLE}?consistency=latest"), request(NAMES)
-    database = Slow(LatestLog(0, 4, []))
+    database = Slow(LogEnd(0, 4, []))
     with serving(warm(), database) as url:
         with connection(url) as opened:
             for path in (latest, latest, other, other, latest):
@@ -321,7 +321,7 @@ def test_what_comes_while_the_database_is_asked_is_answered_after_it() -> None:
 
 def test_within_is_answered_at_once_from_a_read_that_is_recent_enough() -> None:
     within = request(f"{TABLE}?consistency=within&max_age_ms=60000")
-    database = Slow(LatestLog(0, 4, []))
+    database = Slow(LogEnd(0, 4, []))
     with serving(warm(), database) as url, connection(url) as opened:
         opened.sendall(within)
         response(opened)
@@ -339,14 +339,14 @@ def test_within_is_answered_at_once_from_a_read_that_is_recent_enough() -> None:
 
 def test_the_short_way_to_the_latest_ends_where_something_touched_it() -> None:
     latest = request(f"{TABLE}?consistency=latest")
-    database = Slow(LatestLog(0, 4, []))
+    database = Slow(LogEnd(0, 4, []))
     with serving(warm(), database) as url, connection(url) as opened:
         for _ in range(4):
             opened.sendall(latest)
             [(_, headers, _)] = response(opened)
             assert headers["metatide-source"] == "cache"
         count_before = database.asked_count
-        database.log, database.event = LatestLog(0, 5, [(5, RowEffects(tables=(ORDERS,)))]), 5
+        database.log, database.event = LogEnd(0, 5, [(5, RowEffects(tables=(ORDERS,)))]), 5
         opened.sendall(latest)
         [(_, headers, _)] = response(opened)
         assert headers["metatide-reason"] == "behind"

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from query_api.http import server
 from query_api.http.server import ReadProtocol
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from tests.metatide.client.serving import serving, serving_app
 from tests.query_api.http.connection import connection, request, response
 from tests.query_api.http.slow_database import Slow, wait_for
@@ -114,7 +114,7 @@ def test_a_client_that_takes_nothing_of_its_answer_is_left(monkeypatch: pytest.M
 @pytest.mark.parametrize("is_confirmed", [True, False])
 def test_what_waits_for_the_database_on_the_short_way_is_answered(is_confirmed: bool) -> None:
     latest = request(f"{TABLE}?consistency=latest")
-    database = Slow(LatestLog(0, 4, []))
+    database = Slow(LogEnd(0, 4, []))
     with ExitStack() as serves:
         url = serves.enter_context(serving(warm(), database))
         with connection(url) as opened:

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families as text_fami
 from query_api.backend import Backend
 from query_api.http import create_app
 from query_api.http.tracing import TracingMiddleware
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import EVERYTHING
 from query_api.resolver.resolver import Resolver
 from tests.metatide.client.serving import serving
@@ -28,7 +28,7 @@ UNSAMPLED = {"traceparent": f"00-{TRACE}-{PARENT}-00"}
 
 def test_a_read_from_the_cache() -> None:
     spans = Spans()
-    latest = Nowhere(LatestLog(0, 4, []))
+    latest = Nowhere(LogEnd(0, 4, []))
     with serving(warm(), latest, tracing=spans.tracing) as url:
         local_http.get(f"{url}{TABLE}")
         whole = spans.until("request")
@@ -44,7 +44,7 @@ def test_a_read_from_the_cache() -> None:
 
 def test_a_read_that_waits_and_is_answered_by_the_database() -> None:
     spans = Spans()
-    database = EmptyDatabase(LatestLog(0, 5, [(5, EVERYTHING)]))
+    database = EmptyDatabase(LogEnd(0, 5, [(5, EVERYTHING)]))
     with serving(warm(), database, tracing=spans.tracing) as url:
         assert local_http.get(f"{url}{TABLE}").status_code == 404
         made = spans.until("request")

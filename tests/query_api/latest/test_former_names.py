@@ -21,7 +21,7 @@ from tests.query_api.shards import MemoryShard, MemoryShards, change
 
 DROPPED = 20_000
 FEWER_EVENTS = 10_000
-LATEST = Requirement(Consistency.LATEST, latest=True)
+LATEST = Requirement(Consistency.LATEST, must_be_current=True)
 
 
 def name(number: int, stem: str = "final") -> TableName:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hive.errors import SourceError
 from query_api.latest import RecentReads, SharedRead, recent_reads
-from query_api.latest.latest_log import ROWS_MAX, LatestLog
+from query_api.latest.log_end import ROWS_MAX, LogEnd
 from query_api.latest.log_history import LogHistory
 from query_api.latest.sequence import Tail
 from query_api.positions import Position
@@ -185,7 +185,7 @@ async def _check_ages(steps: list[tuple[str, int]]) -> None:
             elif step == "write":
                 primary.write()
             elif step == "ask":
-                logs: list[LatestLog] = recent.within(number)
+                logs: list[LogEnd] = recent.within(number)
                 # Sums of fractions may be a little too large.
                 since_s = primary.now_s - number / 1_000 - 1e-9
                 assert all(log.current >= primary.current_at(since_s) for log in logs)

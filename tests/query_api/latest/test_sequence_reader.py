@@ -14,7 +14,7 @@ from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create, metadata
 from query_api.database import bounded_engine
 from query_api.latest import SequenceReader, sequence_reader
-from query_api.latest.latest_log import ROWS_MAX
+from query_api.latest.log_end import ROWS_MAX
 from query_api.latest.row_effects import WITH_MESSAGE
 from query_api.latest.sequence import SHORT_ROWS_MAX
 from query_api.latest.sequence_reader import EventLoopReader, ThreadReader

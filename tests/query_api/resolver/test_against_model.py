@@ -22,7 +22,7 @@ from tests.model.serving import ANY, ByWriteIds, ReadRequest
 from tests.model.topic import SHARDS
 from tests.model.world import Step, World
 
-UNCHECKED = Requirement(Consistency.ANY, latest=False)
+UNCHECKED = Requirement(Consistency.ANY, must_be_current=False)
 
 
 pytestmark = pytest.mark.usefixtures("objects_of_the_model")
@@ -93,7 +93,7 @@ class Agreement:
         need = UNCHECKED
         if request.at_least is not None:
             need = Requirement(
-                Consistency.ANY, latest=False, min_position=Position(*request.at_least)
+                Consistency.ANY, must_be_current=False, min_position=Position(*request.at_least)
             )
         if request.write_ids is not None:
             ids, table_id, newer = request.write_ids
@@ -113,7 +113,7 @@ class Agreement:
         """
         for need in (
             Requirement(),
-            Requirement(Consistency.WITHIN, latest=True, max_age_ms=100),
+            Requirement(Consistency.WITHIN, must_be_current=True, max_age_ms=100),
         ):
             verdict = decide(facts, need, Current(event, Reason.BEHIND))
             assert verdict.serves == (refusal is None), (facts, need, verdict, refusal)

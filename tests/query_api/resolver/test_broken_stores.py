@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from hive.write_ids.lists import write_id_list
 from query_api.backend import Backend
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.objects import Objects
 from query_api.reads import GetTable, ListTables
 from query_api.reads.read import Read
@@ -32,11 +32,11 @@ from tests.query_api.shards import (
 )
 
 REQUIREMENTS = {
-    "any": Requirement(Consistency.ANY, latest=False),
+    "any": Requirement(Consistency.ANY, must_be_current=False),
     "latest": Requirement(),
     "within": Requirement(Consistency.WITHIN, max_age_ms=100),
     "write_ids": Requirement(
-        Consistency.WRITE_IDS, latest=False, write_ids=write_id_list(1), table_id=ORDERS_ID
+        Consistency.WRITE_IDS, must_be_current=False, write_ids=write_id_list(1), table_id=ORDERS_ID
     ),
 }
 READS: dict[str, Read[Any]] = {
@@ -76,7 +76,7 @@ def shards(store: Store) -> MemoryShards:
 
 
 async def ask(shards: MemoryShards, read: Read[Any], requirement: Requirement) -> tuple[str, str]:
-    backend = Backend(shards, EmptyDatabase(LatestLog(0, 1, [])))
+    backend = Backend(shards, EmptyDatabase(LogEnd(0, 1, [])))
     try:
         answer = await backend.resolver.answer(read, requirement)
         return answer.source, answer.reason
@@ -108,7 +108,7 @@ async def test_so_it_does_for_one_that_is_closed_while_it_is_read(
 
 async def test_the_reason_says_what_is_wrong(shards: MemoryShards, store: Store) -> None:
     store.close()
-    backend = Backend(shards, EmptyDatabase(LatestLog(0, 1, [])))
+    backend = Backend(shards, EmptyDatabase(LogEnd(0, 1, [])))
     answer = await backend.resolver.answer(GetTable(ORDERS), REQUIREMENTS["any"])
     await backend.close()
     assert answer.detail.endswith("is closed: open it again to read it")

@@ -38,7 +38,7 @@ def committed(ids: WriteIdList, left_out: set[int]) -> set[int]:
 def checking(requested: WriteIdList, *, accept_newer: bool = False) -> Requirement:
     return Requirement(
         Consistency.WRITE_IDS,
-        latest=False,
+        must_be_current=False,
         write_ids=requested,
         table_id=TABLE_ID,
         accept_newer=accept_newer,
@@ -84,7 +84,7 @@ def test_what_hinders_a_check_is_named_in_this_order() -> None:
 
 
 def test_without_a_list_only_tables_without_write_ids_are_served() -> None:
-    need = Requirement(Consistency.WRITE_IDS, latest=False)
+    need = Requirement(Consistency.WRITE_IDS, must_be_current=False)
     assert decide(managed(write_id_list(3)), need, None).reason is Reason.NO_LIST
     assert decide(Facts(REACHED), need, None).reason is Reason.FRESH
 
@@ -102,7 +102,7 @@ REQUIREMENTS = st.builds(
     st.sampled_from(
         [Consistency.ANY, Consistency.AT_LEAST, Consistency.WITHIN, Consistency.LATEST]
     ),
-    latest=st.booleans(),
+    must_be_current=st.booleans(),
     min_position=st.none() | POSITIONS,
     max_age_ms=st.sampled_from([0, 100]),
 )
@@ -127,11 +127,15 @@ def test_what_is_served_fulfils_all_that_was_asked(
     if current is not None and current.blocked is None:
         complete = complete._replace(event=max(complete.event, current.event))
     is_latest = current is not None and complete.event >= current.event
-    asks_any = need.consistency is Consistency.ANY and not need.latest and need.min_position is None
+    asks_any = (
+        need.consistency is Consistency.ANY
+        and not need.must_be_current
+        and need.min_position is None
+    )
     may_serve = (
         facts.refused is None
         and (not facts.silent or asks_any)
-        and (is_latest or not need.latest)
+        and (is_latest or not need.must_be_current)
         and (need.min_position is None or complete >= need.min_position)
     )
     assert verdict.serves == may_serve
@@ -147,13 +151,13 @@ def test_waiting_is_for_what_was_asked_and_lies_ahead(
     wait_for = decide(facts, need, current).wait_for
     if wait_for is not None:
         assert wait_for > facts.reached
-        assert wait_for.event == (current.event if current and need.latest else -1) or (
+        assert wait_for.event == (current.event if current and need.must_be_current else -1) or (
             wait_for == need.min_position
         )
 
 
 def test_a_shard_that_lags_behind_is_waited_for() -> None:
-    latest = Requirement(Consistency.LATEST, latest=True)
+    latest = Requirement(Consistency.LATEST, must_be_current=True)
     blocked = decide(Facts(REACHED), latest, Current(12, Reason.GAP))
     assert blocked == Verdict(Reason.GAP, REACHED, REACHED._replace(event=12))
     token = Position(2, 1)

@@ -28,7 +28,7 @@ from tests.query_api.shards import (
     table_image,
 )
 
-ANY = Requirement(Consistency.ANY, latest=False)
+ANY = Requirement(Consistency.ANY, must_be_current=False)
 BY_FILTER = PartitionSelection(filter="ds >= 'd007'")
 READS: dict[str, Read[Any]] = {
     "names": ListPartitionNames(ORDERS),

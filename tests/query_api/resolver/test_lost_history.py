@@ -7,7 +7,7 @@ import pytest
 
 from query_api import shards
 from query_api.backend import Backend
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
 from query_api.reads import GetTable, ListPartitionNames, Read
@@ -40,14 +40,14 @@ class Database(Nowhere):
         self.currents = list(currents)
         self._meanwhile = meanwhile
 
-    async def after_now(self, reached: Position) -> LatestLog | None:
+    async def after_now(self, reached: Position) -> LogEnd | None:
         current = self.currents.pop(0)
         self._meanwhile()
         self._meanwhile = int
         if current is None:
             return None
         self.history.check_position(reached.epoch, reached.event, current)
-        return LatestLog(reached.epoch, current, [])
+        return LogEnd(reached.epoch, current, [])
 
 
 @pytest.mark.parametrize(
@@ -92,11 +92,11 @@ class Restored(Nowhere):
         super().__init__()
         self.event = event
 
-    async def after_now(self, reached: Position) -> LatestLog | None:
+    async def after_now(self, reached: Position) -> LogEnd | None:
         touched = RowEffects(tables=(ORDERS,))
         rows = [(event, touched) for event in range(reached.event + 1, self.event + 1)]
         marks = {self.event: PUBLISHED_SINCE}
-        return LatestLog(reached.epoch, self.event, rows, marks=marks)
+        return LogEnd(reached.epoch, self.event, rows, marks=marks)
 
 
 @pytest.mark.parametrize(
@@ -123,11 +123,11 @@ async def test_a_lost_event_that_a_later_read_of_the_log_denies_is_none() -> Non
     """The shard has gone on since the snapshot, to an event that the database has."""
 
     class Later(Restored):
-        async def after_now(self, reached: Position) -> LatestLog | None:
+        async def after_now(self, reached: Position) -> LogEnd | None:
             if self.event == 2:
                 self.event = 3
                 shard.fold([Change(0, 2, 3, mark=LOST)])
-                return LatestLog(reached.epoch, 2, [])
+                return LogEnd(reached.epoch, 2, [])
             shard.fold([change(4)])
             return await super().after_now(reached)
 
@@ -141,7 +141,7 @@ async def test_a_lost_event_that_a_later_read_of_the_log_denies_is_none() -> Non
 
 @pytest.mark.parametrize(
     "requirement",
-    [Requirement(), Requirement(Consistency.ANY, latest=False)],
+    [Requirement(), Requirement(Consistency.ANY, must_be_current=False)],
     ids=["latest", "any"],
 )
 async def test_a_shard_that_has_not_begun_the_topics_epoch_answers_nothing(
@@ -151,7 +151,7 @@ async def test_a_shard_that_has_not_begun_the_topics_epoch_answers_nothing(
     no event tells."""
     monkeypatch.setattr(shards, "EPOCH_LOOK_S", 0.0)
     source = MemoryShards(MemoryShard(change(1), *load_table(1, table=table_image(managed=False))))
-    backend = Backend(source, Nowhere(LatestLog(0, 1, [])))
+    backend = Backend(source, Nowhere(LogEnd(0, 1, [])))
     resolver = backend.resolver
     cached = reply_cache(backend.views, resolver.is_rewound)
     own = moment(backend.views)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from query_api.backend import Backend
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.reads import GetTable
 from query_api.requirement import Requirement
@@ -44,7 +44,7 @@ def test_it_follows_what_metastores_take_now(before_s: list[float], now_s: float
 
 async def test_the_slower_metastores_are_the_longer_a_read_waits_for_its_shard() -> None:
     shard = MemoryShard(*load_table(1, table=table_image(managed=False)), change(1))
-    touched = LatestLog(0, 2, [(2, RowEffects(tables=(ORDERS,)))])
+    touched = LogEnd(0, 2, [(2, RowEffects(tables=(ORDERS,)))])
     backend = Backend(MemoryShards(shard), EmptyDatabase(touched))
     resolver, read, moves_after_s = backend.resolver, GetTable(ORDERS), 10 * WAIT_S_MIN
 

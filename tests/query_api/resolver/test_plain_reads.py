@@ -33,7 +33,7 @@ from tests.query_api.shards import (
     table_image,
 )
 
-ANY = Requirement(Consistency.ANY, latest=False)
+ANY = Requirement(Consistency.ANY, must_be_current=False)
 Outcome = tuple[object, ...]
 
 

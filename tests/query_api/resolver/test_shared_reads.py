@@ -4,16 +4,16 @@ import asyncio
 
 from structlog.testing import capture_logs
 
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.positions import Position
-from query_api.resolver.shared_reads import LatestReads
+from query_api.resolver.shared_reads import LogEndReads
 from tests.query_api.http.read_client import EmptyDatabase
 
 
 async def test_a_request_that_fails_takes_nothing_from_those_behind_it() -> None:
-    reads, taken = LatestReads(EmptyDatabase(LatestLog(0, 4, []))), asyncio.Event()
+    reads, taken = LogEndReads(EmptyDatabase(LogEnd(0, 4, []))), asyncio.Event()
 
-    def fail(_: LatestLog | None) -> None:
+    def fail(_: LogEnd | None) -> None:
         raise ZeroDivisionError
 
     with capture_logs() as logs:

@@ -10,7 +10,7 @@ from prometheus_client import generate_latest
 
 from query_api.backend import Backend
 from query_api.in_flight import Budget
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute
@@ -233,7 +233,7 @@ class Running(NamedTuple):
 @asynccontextmanager
 async def serving(
     *metastores: Metastore,
-    log: LatestLog | None = None,
+    log: LogEnd | None = None,
     more: dict[str, Any] | None = None,
     upstream: UpstreamSettings | None = None,
     settings: ThriftSettings | None = None,
@@ -244,7 +244,7 @@ async def serving(
     """A server with these metastores behind it, and these methods."""
     scripted = ScriptedMethods(**methods)
     source = MemoryShards(MemoryShard())
-    database = EmptyDatabase(log or LatestLog(0, 5, []))
+    database = EmptyDatabase(log or LogEnd(0, 5, []))
     for metastore in metastores:
         await metastore.start()
     upstream = upstream or UpstreamSettings(tuple(one.address for one in metastores))

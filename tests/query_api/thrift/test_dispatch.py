@@ -9,7 +9,7 @@ import pytest
 import structlog.testing
 
 from hive.errors import ClosedStoreError, InputError
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.targets import Target, TargetKind
@@ -294,16 +294,16 @@ async def test_what_is_cached_and_must_be_the_latest_is_compared_with_the_log_ea
     target = Target(TargetKind.TABLE, ORDERS)
 
     def kept(call: Call) -> CallAnswer:
-        return answer("kept", moment=moment(here.server._hub.views), latest_of=(target,))
+        return answer("kept", moment=moment(here.server._hub.views), to_confirm=(target,))
 
     async with serving(get_table=kept) as here:
-        here.database.log = LatestLog(0, 0, [])
+        here.database.log = LogEnd(0, 0, [])
         client = await here.connect()
         for _ in range(3):
             assert await body(client, "get_table") == result("kept")
         assert len(here.methods.calls) == 1
         # The log has gone on, and nobody knows what it says.
-        here.database.log = LatestLog(0, 3, [])
+        here.database.log = LogEnd(0, 3, [])
         for calls in (2, 3):
             assert await body(client, "get_table") == result("kept")
             assert len(here.methods.calls) == calls
@@ -314,10 +314,10 @@ async def test_what_is_cached_may_be_compared_with_a_log_that_is_recent_enough()
 
     def kept(call: Call) -> CallAnswer:
         views = here.server._hub.views
-        return answer("kept", moment=moment(views), latest_of=(target,), max_age_ms=60_000)
+        return answer("kept", moment=moment(views), to_confirm=(target,), max_age_ms=60_000)
 
     async with serving(Metastore(), get_table=kept) as here:
-        here.database.log = LatestLog(0, 0, [])
+        here.database.log = LogEnd(0, 0, [])
         client, other = await here.connect(), await here.connect()
         for _ in range(2):
             assert await body(client, "get_table") == result("kept")
@@ -326,7 +326,7 @@ async def test_what_is_cached_may_be_compared_with_a_log_that_is_recent_enough()
         for _ in range(3):
             assert await body(client, "get_table") == result("kept")
         assert len(here.methods.calls) == 1
-        here.database.log = LatestLog(0, 3, [])
+        here.database.log = LogEnd(0, 3, [])
         await other.call("alter_table")
         assert await body(client, "get_table") == result("kept")
         assert len(here.methods.calls) == 1
@@ -338,7 +338,7 @@ async def test_after_a_write_a_client_reads_at_least_what_it_wrote() -> None:
     async with serving(Metastore(), get_table=cached, get_later=cached_later) as here:
         client, other = await here.connect(), await here.connect()
         await client.call("get_table")
-        here.database.log = LatestLog(0, 7, [])
+        here.database.log = LogEnd(0, 7, [])
         await client.call("alter_table")
         for method in ("get_later", "get_table"):
             await client.call(method)
@@ -367,7 +367,7 @@ async def test_own_writes_that_nobody_can_date_leave_reads_to_the_metastore() ->
         here.database.log = None
         await client.call("drop_table")
         assert await body(client, "get_table") == result("m:get_table")
-        here.database.log = LatestLog(0, 9, [])
+        here.database.log = LogEnd(0, 9, [])
         assert await body(client, "get_table") == result("c:get_table")
 
 

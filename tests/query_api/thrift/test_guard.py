@@ -12,7 +12,7 @@ from query_api.authorization.areas import Area
 from query_api.authorization.authorizer import Reader
 from query_api.authorization.guard import Guard
 from query_api.authorization.verdicts import MetastoreVerdicts
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.peers import Peers, SecretFile
 from query_api.positions import Position
@@ -162,9 +162,9 @@ async def test_the_metastore_is_asked_by_a_read_on_the_users_connection() -> Non
     metastore.replies["get_database"] = b"\x0c\0\1\0\0"
     later = Later()
     more = {"guard": Guard((), later)}
-    async with serving(metastore, log=LatestLog(0, 1, []), more=more, **METHODS) as here:
+    async with serving(metastore, log=LogEnd(0, 1, []), more=more, **METHODS) as here:
         hub = here.server._hub
-        later.authorizer = MetastoreVerdicts(hub.latest, 60.0)
+        later.authorizer = MetastoreVerdicts(hub.log_end_reads, 60.0)
         client = await here.connect()
         await user(client, "ann")
         for _ in range(2):
@@ -183,8 +183,8 @@ async def test_the_metastore_is_asked_by_a_read_on_the_users_connection() -> Non
 async def test_without_a_metastore_that_could_allow_it_nothing_is_told() -> None:
     later = Later()
     more = {"guard": Guard((), later)}
-    async with serving(log=LatestLog(0, 1, []), more=more, **METHODS) as here:
-        later.authorizer = MetastoreVerdicts(here.server._hub.latest, 60.0)
+    async with serving(log=LogEnd(0, 1, []), more=more, **METHODS) as here:
+        later.authorizer = MetastoreVerdicts(here.server._hub.log_end_reads, 60.0)
         reply = await (await here.connect()).call("get_table")
         assert "unauthorized" in why(reply)
 
@@ -192,7 +192,7 @@ async def test_without_a_metastore_that_could_allow_it_nothing_is_told() -> None
 async def test_an_answer_of_before_an_event_is_the_metastores() -> None:
     metastore, later = Metastore(), Later()
     metastore.replies["get_table_req"] = b"\x0c\0\0\0\0"
-    log = LatestLog(0, 5, [(event, RowEffects(tables=(ORDERS,))) for event in (4, 5)])
+    log = LogEnd(0, 5, [(event, RowEffects(tables=(ORDERS,))) for event in (4, 5)])
     methods: dict[str, Any] = {
         f"get_{event}": lambda _, event=event: answer("cache", event=event, targets=(TABLE,))
         for event in (3, 5)
@@ -200,7 +200,7 @@ async def test_an_answer_of_before_an_event_is_the_metastores() -> None:
     more = {"guard": Guard((), later)}
     async with serving(metastore, log=log, more=more, **methods) as here:
         hub = here.server._hub
-        later.authorizer = MetastoreVerdicts(hub.latest, 60.0)
+        later.authorizer = MetastoreVerdicts(hub.log_end_reads, 60.0)
         client = await here.connect()
         await user(client, "ben")
         assert await says(client, "get_3") == "m:get_3"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.requirement import ANY_AGE_MS
@@ -29,7 +29,7 @@ async def test_an_owner_with_more_events_than_the_database_does_not_answer(
 ) -> None:
     async with two(workers_secret, ANY_AGE_MS, owners, Metastore()) as (here, _):
         client, other = await here.connect(), await here.connect()
-        here.database.log = LatestLog(0, REACHED.event - 1, [])
+        here.database.log = LogEnd(0, REACHED.event - 1, [])
         await client.call("alter_table")
         assert await get_table(client) == METASTORES
         assert await get_table(other) == OWNERS
@@ -44,7 +44,7 @@ async def test_an_owner_with_another_row_than_the_database_does_not_answer(
     secret = workers_secret if has_secret else None
     async with two(secret, ANY_AGE_MS, owners, Metastore()) as (here, _):
         client = await here.connect()
-        here.database.log = LatestLog(0, REACHED.event, [], marks={REACHED.event: 99})
+        here.database.log = LogEnd(0, REACHED.event, [], marks={REACHED.event: 99})
         await client.call("alter_table")
         assert await get_table(client) == METASTORES
         here.database.log = log_of()
@@ -68,7 +68,7 @@ async def test_a_shard_is_compared_once_after_each_write(
     reads = 0
     after_now = EmptyDatabase.after_now
 
-    async def counted(database: EmptyDatabase, reached: Position) -> LatestLog | None:
+    async def counted(database: EmptyDatabase, reached: Position) -> LogEnd | None:
         nonlocal reads
         reads += 1
         return await after_now(database, reached)
@@ -109,11 +109,11 @@ async def test_a_write_is_dated_again_before_answers_of_a_later_epoch() -> None:
 
     async with serving(Metastore(), get_table=cached) as here:
         client = await here.connect()
-        here.database.log = LatestLog(0, 7, [])
+        here.database.log = LogEnd(0, 7, [])
         await client.call("alter_table")
         assert await get_table(client) == result("c")
         here.source.epoch = 1
-        here.database.log = LatestLog(0, 8, [])
+        here.database.log = LogEnd(0, 8, [])
         assert await get_table(client) == METASTORES
         assert await get_table(client) == result("c")
         assert positions == [Position(0, 7), Position(0, 7), Position(1, 8)]

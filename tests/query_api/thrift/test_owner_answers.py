@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.positions import Position
 from query_api.requirement import ANY_AGE_MS
 from tests.query_api.http.read_client import EmptyDatabase
@@ -16,7 +16,7 @@ from tests.query_api.thrift.two_workers import OTHER, log_of, two
 pytestmark = pytest.mark.anyio
 
 
-async def never(_: EmptyDatabase, reached: Position) -> LatestLog | None:
+async def never(_: EmptyDatabase, reached: Position) -> LogEnd | None:
     await asyncio.Event().wait()
     raise AssertionError(reached)
 

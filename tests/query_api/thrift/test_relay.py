@@ -7,7 +7,7 @@ import pytest
 import structlog.testing
 
 from hive.errors import ThriftError
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.resolver.metastore_latency import WAIT_S_MIN
@@ -215,7 +215,7 @@ async def test_a_shard_of_another_worker_is_asked_of_its_owner_once_and_then_of_
             reply = await client.call("get_table")
             assert reply is not None
             assert reply.body == result("owner")
-        here.database.log = LatestLog(0, 8, [])
+        here.database.log = LogEnd(0, 8, [])
         await client.call("drop_table")
         reply = await client.call("get_table")
         assert reply is not None
@@ -230,7 +230,7 @@ async def test_a_shard_of_another_worker_is_asked_of_its_owner_once_and_then_of_
             assert reply is not None
             assert reply.body == result("m:get_table")
         owner[0] = (HOST, other.port)
-        here.database.log = LatestLog(0, 9, [])
+        here.database.log = LogEnd(0, 9, [])
         await client.call("drop_table")
         older = await client.call("get_table")
         assert older is not None

@@ -4,7 +4,7 @@ import pytest
 import structlog.testing
 
 from query_api.backend import Backend
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.thrift.connection.ended_connections import LOG_EVERY_S, EndedConnections
 from query_api.thrift.server import ThriftServer
 from tests.query_api.http.read_client import EmptyDatabase
@@ -39,7 +39,7 @@ def test_a_reason_that_comes_again_and_again_is_logged_now_and_then() -> None:
 
 
 async def test_a_server_whose_port_is_taken_says_so_and_can_be_closed() -> None:
-    backend = Backend(MemoryShards(MemoryShard()), EmptyDatabase(LatestLog(0, 5, [])))
+    backend = Backend(MemoryShards(MemoryShard()), EmptyDatabase(LogEnd(0, 5, [])))
     async with serving() as here:
         other = ThriftServer(ScriptedMethods(), backend)
         with pytest.raises(OSError, match=str(here.port)):

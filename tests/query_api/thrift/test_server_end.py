@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.positions import Position
 from query_api.targets import Target, TargetKind
 from query_api.thrift import server
@@ -93,7 +93,7 @@ class LateDatabase:
         self.log = here.database.log
         here.database.after_now = self.after_now  # type: ignore[method-assign]
 
-    async def after_now(self, reached: Position) -> LatestLog | None:
+    async def after_now(self, reached: Position) -> LogEnd | None:
         self.asked_count += 1
         await self.may.wait()
         return self.log
@@ -106,11 +106,11 @@ async def test_a_cached_answer_that_waits_for_the_database_is_given_or_made_agai
     target = Target(TargetKind.TABLE, ORDERS)
 
     def kept(_: Call) -> CallAnswer:
-        return answer("kept", moment=moment(here.server._hub.views), latest_of=(target,))
+        return answer("kept", moment=moment(here.server._hub.views), to_confirm=(target,))
 
     async with serving(get_table=kept) as here:
         client = await here.connect()
-        here.database.log = LatestLog(0, 0, [])
+        here.database.log = LogEnd(0, 0, [])
         for _ in range(2):
             assert await client.call("get_table") is not None
         database = LateDatabase(here)

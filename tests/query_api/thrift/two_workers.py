@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hive.names import table_name
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.owner_moment import OwnerMoment
 from query_api.peers import Peers, SecretFile
@@ -22,11 +22,11 @@ OTHER = table_name(None, "sales", "other")
 REACHED = Position(0, 4)
 
 
-def log_of(*tables: Any) -> LatestLog:
+def log_of(*tables: Any) -> LogEnd:
     """The log from event 4 on, with an event for each of these tables."""
     rows = [(event, RowEffects(tables=(table,))) for event, table in enumerate(tables, 5)]
     marks = {event: event for event in range(4, 5 + len(tables))}
-    return LatestLog(0, 4 + len(tables), rows, marks=marks)
+    return LogEnd(0, 4 + len(tables), rows, marks=marks)
 
 
 def not_ours(log_age_ms: int | None) -> Callable[[Call], Relay]:

@@ -13,7 +13,7 @@ from query_api.http import Settings
 from query_api.http.access import Role, Tokens
 from query_api.http.page import overview, table_counts
 from query_api.http.page.overview import PATH
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.peers import Peers
 from query_api.positions import Position
@@ -75,7 +75,7 @@ def test_tables_are_counted_by_why_they_are_cold() -> None:
 
 
 def test_answers_are_counted_by_who_gave_them_and_why() -> None:
-    database = EmptyDatabase(LatestLog(0, 4, []))
+    database = EmptyDatabase(LogEnd(0, 4, []))
     shards = warm()
 
     async def asking(client: httpx.AsyncClient) -> None:
@@ -180,14 +180,14 @@ class Counted(Nowhere):
 
     times = 0
 
-    async def after_now(self, reached: Position) -> LatestLog | None:
+    async def after_now(self, reached: Position) -> LogEnd | None:
         self.times += 1
         return await super().after_now(reached)
 
 
 def test_it_is_put_together_once_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overview, "FRESH_S", 60.0)
-    database = Counted(LatestLog(0, 4, []))
+    database = Counted(LogEnd(0, 4, []))
     responses = get(warm(), *[PATH] * 5, database=database)
     assert len({response.content for response in responses}) == 1
     assert database.times == 1
@@ -201,7 +201,7 @@ class FullDatabase(EmptyDatabase):
 
 
 def test_missed_tables_and_times_are_told() -> None:
-    database = FullDatabase(LatestLog(0, 5, [(5, RowEffects(tables=(ORDERS,)))]))
+    database = FullDatabase(LogEnd(0, 5, [(5, RowEffects(tables=(ORDERS,)))]))
 
     async def asking(client: httpx.AsyncClient) -> None:
         for path in (f"{TABLE}?{ANY}", TABLE, f"{TABLE}/constraints"):

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from hive.errors import ClosedStoreError
 from metatide.config.values import ThriftUrl
 from query_api.in_flight import Budget
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.own_hosts import OwnHosts
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
@@ -139,11 +139,11 @@ async def test_what_is_kept_is_compared_with_the_log_each_time() -> None:
 
     def kept(_: Call) -> CallAnswer:
         views = here.running.server._hub.views
-        return answer("kept", moment=moment(views), latest_of=(target,))
+        return answer("kept", moment=moment(views), to_confirm=(target,))
 
     async with serving_http(get_table=kept) as here:
         client, database = await here.connect(), here.running.database
-        for log, calls in ((LatestLog(0, 0, []), 1), (LatestLog(0, 3, []), 3)):
+        for log, calls in ((LogEnd(0, 0, []), 1), (LogEnd(0, 3, []), 3)):
             database.log = log
             for _ in range(2):
                 said = await client.ask(call("get_table"))

@@ -8,7 +8,7 @@ from hive.thrift.binary import encode
 from hive.thrift.structs import TABLE
 from hive.thrift.types import Struct, string
 from query_api.backend import Backend
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
 from query_api.requirement import Consistency, Defaults
@@ -44,8 +44,8 @@ class Current:
     def __init__(self) -> None:
         self.history = LogHistory()
 
-    async def after_now(self, reached: Position) -> LatestLog | None:
-        return LatestLog(reached.epoch, EVENT, [])
+    async def after_now(self, reached: Position) -> LogEnd | None:
+        return LogEnd(reached.epoch, EVENT, [])
 
     async def answer(self, read: Any) -> Any:
         raise AssertionError(f"{read} is asked of the database")

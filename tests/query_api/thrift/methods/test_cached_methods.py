@@ -8,7 +8,7 @@ from hive.thrift.binary import decode, encode
 from hive.thrift.structs import PARTITION, TABLE
 from hive.thrift.types import ListOf, Struct
 from query_api.backend import Backend
-from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
 from query_api.reasons import Reason
@@ -57,7 +57,7 @@ def test_a_table_is_answered_with_its_grounds(source: MemoryShards) -> None:
         assert (table["dbName"], table["tableName"], table["id"]) == ("sales", "orders", ORDERS_ID)
         assert outcome.position == Position(0, EVENT)
         assert outcome.moment is not None
-        assert bool(outcome.latest_of) == (consistency is Consistency.LATEST)
+        assert bool(outcome.to_confirm) == (consistency is Consistency.LATEST)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_the_consistency_of_a_table_holds_for_reads_of_several(
     """The database says of each that something touched it since."""
 
     class Touched(Current):
-        async def after_now(self, reached: Position) -> LatestLog:
-            return LatestLog(reached.epoch, EVENT + 1, [(EVENT + 1, RowEffects(everything=True))])
+        async def after_now(self, reached: Position) -> LogEnd:
+            return LogEnd(reached.epoch, EVENT + 1, [(EVENT + 1, RowEffects(everything=True))])
 
     of_sales = Defaults(Consistency.ANY, (("sales.*", Consistency.LATEST),))
     strict = CachedMethods(Backend(shards(), Touched()), of_sales)
@@ -184,11 +184,11 @@ def test_a_name_is_not_read_by_the_keys_of_a_table_that_was_replaced_meanwhile()
 
         reads = 0
 
-        async def after_now(self, reached: Position) -> LatestLog:
+        async def after_now(self, reached: Position) -> LogEnd:
             self.reads += 1
             if self.reads == 2:
                 shard.fold(replacement)
-            return LatestLog(reached.epoch, shard.position.applied, [])
+            return LogEnd(reached.epoch, shard.position.applied, [])
 
     place = {"db_name": "sales", "tbl_name": "orders"}
     named = call("get_partition_by_name", **place, part_name="a=1/b=2")

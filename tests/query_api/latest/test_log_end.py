@@ -10,7 +10,7 @@ from hive.events.row import NotificationRow, row_from_json, row_mark
 from hive.names import DEFAULT_CATALOG, TableName, table_name
 from query_api.facts import Current
 from query_api.latest import log_history
-from query_api.latest.latest_log import LatestLog, marks_of
+from query_api.latest.log_end import LogEnd, marks_of
 from query_api.latest.log_history import LogHistory
 from query_api.latest.row_effects import EVERYTHING, NOTHING, RowEffects, effects_of
 from query_api.positions import Position
@@ -40,7 +40,7 @@ def of(event: int, *tables: TableName) -> tuple[int, RowEffects]:
 
 
 def test_a_target_that_no_row_touches_is_complete_up_to_now() -> None:
-    log = LatestLog(0, 12, [of(11, ORDERS), of(12)])
+    log = LogEnd(0, 12, [of(11, ORDERS), of(12)])
     assert log.about(TABLE, 10) == Current(12, Reason.BEHIND)
     assert log.about(TABLE, 11) == Current(12)
     assert log.about(OTHER_TABLE, 10) == Current(12)
@@ -50,13 +50,13 @@ def test_a_target_that_no_row_touches_is_complete_up_to_now() -> None:
 
 def test_a_row_touches_a_table_by_the_name_that_it_had() -> None:
     """A writer that had read it before its rename commits after that."""
-    log = LatestLog(0, 12, [of(11, OTHER), of(12)], {ORDERS: [OTHER]})
+    log = LogEnd(0, 12, [of(11, OTHER), of(12)], {ORDERS: [OTHER]})
     assert log.about(TABLE, 10) == Current(12, Reason.BEHIND)
     assert log.about(TABLE, 11) == Current(12)
 
 
 def test_any_row_touches_a_table_that_may_have_had_any_name() -> None:
-    log = LatestLog(0, 13, [of(11, OTHER), of(12), of(13)], {ORDERS: [ANY_TABLE]})
+    log = LogEnd(0, 13, [of(11, OTHER), of(12), of(13)], {ORDERS: [ANY_TABLE]})
     assert log.about(TABLE, 10) == Current(13, Reason.BEHIND)
     assert log.about(TABLE, 11) == Current(13)
 
@@ -64,7 +64,7 @@ def test_any_row_touches_a_table_that_may_have_had_any_name() -> None:
 def test_any_row_touches_a_list_into_which_a_table_was_moved() -> None:
     """Its writer had read the table in another database, and drops it under that name."""
     dropped = table_name(None, "elsewhere", "orders")
-    log = LatestLog(0, 12, [of(11, dropped), of(12)], {DB: [ANY_TABLE]})
+    log = LogEnd(0, 12, [of(11, dropped), of(12)], {DB: [ANY_TABLE]})
     assert log.about(Target(TargetKind.NAMES, DB), 10) == Current(12, Reason.BEHIND)
     assert log.about(Target(TargetKind.NAMES, DB), 11) == Current(12)
     assert log.about(Target(TargetKind.DATABASE, DB), 10) == Current(12)
@@ -72,11 +72,11 @@ def test_any_row_touches_a_list_into_which_a_table_was_moved() -> None:
 
 @pytest.mark.parametrize("rows", [[], [of(12)], [of(10), of(12)], [of(11)]])
 def test_rows_that_are_missing_leave_a_doubt(rows: list[tuple[int, RowEffects]]) -> None:
-    assert LatestLog(0, 12, rows).about(OTHER_TABLE, 10) == Current(12, Reason.GAP)
+    assert LogEnd(0, 12, rows).about(OTHER_TABLE, 10) == Current(12, Reason.GAP)
 
 
 def test_everything_is_touched_by_what_can_touch_anything() -> None:
-    log = LatestLog(0, 12, [(11, EVERYTHING), of(12)])
+    log = LogEnd(0, 12, [(11, EVERYTHING), of(12)])
     assert log.about(OTHER_TABLE, 10).blocked is Reason.BEHIND
     assert log.about(OTHER_TABLE, 11).blocked is None
 
@@ -200,7 +200,7 @@ def test_shards_of_two_histories_are_noticed_though_one_has_that_of_the_database
 
 def test_a_snapshot_with_another_row_than_the_log_is_denied() -> None:
     rows = [row(6, "INSERT"), row(7, "INSERT", "other")]
-    log = LatestLog(1, 7, [of(6, ORDERS), of(7, OTHER)], marks=marks_of(rows))
+    log = LogEnd(1, 7, [of(6, ORDERS), of(7, OTHER)], marks=marks_of(rows))
     assert log.denies(Position(1, 7), row_mark(row(7, "INSERT")))
     assert not log.denies(Position(1, 7), row_mark(rows[1]))
     assert not log.denies(Position(1, 7), 0)
@@ -240,7 +240,7 @@ def test_a_message_is_needed_once() -> None:
 
 
 def test_names_are_of_their_database() -> None:
-    log = LatestLog(0, 2, [(1, effects_of(row(1, "CREATE_TABLE"))), (2, NOTHING)])
+    log = LogEnd(0, 2, [(1, effects_of(row(1, "CREATE_TABLE"))), (2, NOTHING)])
     assert SALES.db == DB.db
     assert log.about(Target(TargetKind.NAMES, DB), 0).blocked is Reason.BEHIND
     assert log.about(Target(TargetKind.NAMES, DB._replace(db="hr")), 0).blocked is None

@@ -23,7 +23,7 @@ def marks_of(rows: Iterable[ThinRow]) -> dict[int, int]:
     return {row.event_id: row_mark(row) for row in rows}
 
 
-class LatestLog:
+class LogEnd:
     """The events that a read has shown, up to the one that was current."""
 
     def __init__(
