@@ -55,7 +55,7 @@ class LoadMetrics:
             "metatide_loads_waiting", "Loads that are still to begin.", registry=registry
         )
         self.requests = Counter(
-            "metatide_loads_received_requests",
+            "metatide_load_requests_received",
             "Requests for loads that arrived, by what became of them: taken, answered, rests, "
             "unreadable, refused.",
             ["result"],

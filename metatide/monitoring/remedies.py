@@ -160,7 +160,7 @@ SECTIONS: Final = (
             "metatide_loads_failed_seconds": "As `metatide_loads_faults`, also of what went wrong "
             "before Prometheus first looked.",
             "metatide_loads_waiting": "Growing: more is asked for than is loaded: add connectors.",
-            "metatide_loads_received_requests": "Many `unreadable`: workers of a later release "
+            "metatide_load_requests_received": "Many `unreadable`: workers of a later release "
             "than the connector's. Upgrade connectors. `rests`: as `metatide_loads_vain`.",
             "metatide_loads_vain": "Rising: a shard claims events that the log doesn't have: see "
             "MetatideLoadsInVain in docs/alerts.md.",

@@ -354,7 +354,7 @@ def test_requests_are_answered_once(database: Database, events: Topic) -> None:
         sample = loader.metrics.registry.get_sample_value
 
         def count(result: str) -> float:
-            return sample("metatide_loads_received_requests_total", {"result": result}) or 0
+            return sample("metatide_load_requests_received_total", {"result": result}) or 0
 
         until(lambda: count("unreadable") == 1)
         until(lambda: loader.idle)
