@@ -164,7 +164,7 @@ class Bulk:
         finally:
             self._stops.remove(stop)
             if not self._stops:
-                # Not after each shard: the next would take the memory again at once.
+                # While other work is under way, it would take the memory again at once.
                 loop.run_in_executor(None, give_back_freed_memory)
 
     def close(self) -> None:
