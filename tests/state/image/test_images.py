@@ -49,25 +49,40 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
+class Place:
+    """Where images are."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.library, self._root = fsspec.core.url_to_fs(url)
+        """The library that all images at this place use."""
+
+    def files(self) -> dict[str, bytes]:
+        paths = self.library.find(self._root, refresh=True)
+        return {path: self.library.cat_file(path) for path in paths}
+
+    def manifest(self) -> str:
+        """The path of the only manifest."""
+        [path] = [path for path in self.files() if "/manifests/" in path]
+        return str(path)
+
+    def rewrite(self, manifest: Manifest, change: Callable[[bytes], bytes]) -> None:
+        [path] = [path for path in self.files() if path.endswith(manifest.name)]
+        self.library.pipe_file(path, change(self.library.cat_file(path)))
+
+
 @pytest.fixture(params=["directory", "object store"])
-def images(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Images]:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     if request.param == "directory":
-        yield Images(str(tmp_path / "images"), BUDGET)
+        yield Place(str(tmp_path / "images"))
     else:
-        yield Images("memory://images", BUDGET)
+        yield Place("memory://images")
         fsspec.filesystem("memory").store.clear()
 
 
-def files(images: Images) -> dict[str, bytes]:
-    return {
-        path: images._storage._fs.cat_file(path)
-        for path in images._storage._fs.find(images._storage.root, refresh=True)
-    }
-
-
-def rewrite(images: Images, manifest: Manifest, change: Callable[[bytes], bytes]) -> None:
-    [path] = [path for path in files(images) if path.endswith(manifest.name)]
-    images._storage._fs.pipe_file(path, change(images._storage._fs.cat_file(path)))
+@pytest.fixture
+def images(place: Place) -> Images:
+    return Images(place.url, BUDGET)
 
 
 def exact(path: Path) -> tuple[str, StorePosition]:
@@ -138,7 +153,7 @@ def test_images_that_do_not_fit_the_topic_push_none_out(
 
 
 def test_files_that_are_there_are_not_sent_again(
-    images: Images, store: Store, tmp_path: Path
+    place: Place, images: Images, store: Store, tmp_path: Path
 ) -> None:
     first = images.create(store, tmp_path / "scratch")
     fold(store, 501, 510)
@@ -148,7 +163,7 @@ def test_files_that_are_there_are_not_sent_again(
         for manifest in (first, second)
     ]
     assert tables[0] & tables[1]
-    stored = [path for path in files(images) if "/files/" in path]
+    stored = [path for path in place.files() if "/files/" in path]
     assert len(stored) == len({one.hash for one in (*first.files, *second.files)})
 
 
@@ -176,57 +191,61 @@ def flip(data: bytes) -> bytes:
 
 @pytest.mark.parametrize("harm", [cut, flip, None], ids=["cut", "flipped", "deleted"])
 def test_a_damaged_file_is_refused_whichever_it_is(
-    images: Images, store: Store, tmp_path: Path, harm: Callable[[bytes], bytes] | None
+    place: Place,
+    images: Images,
+    store: Store,
+    tmp_path: Path,
+    harm: Callable[[bytes], bytes] | None,
 ) -> None:
     manifest = images.create(store, tmp_path / "scratch")
-    for path, data in files(images).items():
+    for path, data in place.files().items():
         if "/files/" not in path or not data:
             continue
         if harm is None:
-            images._storage._fs.rm_file(path)
+            place.library.rm_file(path)
         else:
-            images._storage._fs.pipe_file(path, harm(data))
+            place.library.pipe_file(path, harm(data))
         with pytest.raises(ImageError):
             images.restore(manifest, tmp_path / "restored")
         assert not (tmp_path / "restored").exists()
-        images._storage._fs.pipe_file(path, data)
+        place.library.pipe_file(path, data)
     images.restore(manifest, tmp_path / "restored")
 
 
 def test_a_torn_manifest_is_no_image_and_an_older_one_is_taken(
-    images: Images, store: Store, tmp_path: Path
+    place: Place, images: Images, store: Store, tmp_path: Path
 ) -> None:
     older = images.create(store, tmp_path / "scratch")
     fold(store, 501, 510)
     newer = images.create(store, tmp_path / "scratch")
-    rewrite(images, newer, cut)
+    place.rewrite(newer, cut)
     assert images.of(IDENTITY) == [older]
     assert images.restore_newest(IDENTITY, tmp_path / "restored") == older
 
 
 def test_a_manifest_that_tells_another_position_is_refused(
-    images: Images, store: Store, tmp_path: Path
+    place: Place, images: Images, store: Store, tmp_path: Path
 ) -> None:
     manifest = images.create(store, tmp_path / "scratch")
-    rewrite(images, manifest, lambda data: data.replace(b"500", b"499"))
+    place.rewrite(manifest, lambda data: data.replace(b"500", b"499"))
     assert images.restore_newest(IDENTITY, tmp_path / "restored") is None
 
 
 def test_a_manifest_cannot_name_a_place_elsewhere(
-    images: Images, store: Store, tmp_path: Path
+    place: Place, images: Images, store: Store, tmp_path: Path
 ) -> None:
     manifest = images.create(store, tmp_path / "scratch")
-    rewrite(images, manifest, lambda data: data.replace(b'"CURRENT"', b'"../CURRENT"'))
+    place.rewrite(manifest, lambda data: data.replace(b'"CURRENT"', b'"../CURRENT"'))
     assert images.of(IDENTITY) == []
 
 
 def test_without_a_manifest_there_is_no_image(
-    images: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, images: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An upload that is cut off at any file leaves the images as they were."""
     older = images.create(store, tmp_path / "scratch")
     fold(store, 501, 2000)
-    mv = images._storage._fs.mv
+    mv = place.library.mv
     left = 0
 
     def stop(*arguments: str) -> None:
@@ -236,7 +255,7 @@ def test_without_a_manifest_there_is_no_image(
             raise OSError("the network is gone")
         mv(*arguments)
 
-    monkeypatch.setattr(images._storage._fs, "mv", stop)
+    monkeypatch.setattr(place.library, "mv", stop)
     for allowed in (0, 1, 0):
         left = allowed
         with pytest.raises(OSError, match="the network is gone"):
@@ -248,20 +267,20 @@ def test_without_a_manifest_there_is_no_image(
 
 
 def test_pruning_keeps_what_the_kept_need(
-    images: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, images: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for last in (600, 700, 800):
         images.create(store, tmp_path / "scratch")
         store.compact()
         fold(store, last - 99, last)
     newest = images.create(store, tmp_path / "scratch")
-    count = len(files(images))
+    count = len(place.files())
     assert images.prune(IDENTITY, 4) == 0
     assert images.prune(IDENTITY, 1) == 0, "young files may belong to an image that is being made"
     assert images.of(IDENTITY) == [newest]
     monkeypatch.setattr(repository, "YOUNG_S", -1.0)
     assert images.prune(IDENTITY, 1) > 0
-    assert len(files(images)) == len({one.hash for one in newest.files}) + 1 < count
+    assert len(place.files()) == len({one.hash for one in newest.files}) + 1 < count
     assert images.restore_newest(IDENTITY, tmp_path / "restored") == newest
 
 
@@ -285,29 +304,28 @@ def test_images_of_another_format_of_stores_stay_with_their_files(
 
 
 def test_what_an_image_of_another_format_needs_stays(
-    images: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, images: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Which files these are, its own release knows alone."""
     monkeypatch.setattr(repository, "YOUNG_S", -1.0)
     images.create(store, tmp_path / "scratch")
-    storage = images._storage
-    [path] = [path for path in files(images) if "/manifests/" in path]
-    storage.write(path.replace("500", "499"), b'{"format": 2, "parts": []}')
-    storage.remove(path)
-    before = files(images)
+    path = place.manifest()
+    place.library.pipe_file(path.replace("500", "499"), b'{"format": 2, "parts": []}')
+    place.library.rm_file(path)
+    before = place.files()
     assert images.prune(IDENTITY, 1) == 0
-    assert files(images) == before
+    assert place.files() == before
     fold(store, 501, 600)
     newest = images.create(store, tmp_path / "scratch")
     assert images.of(IDENTITY) == [newest]
     assert images.prune(IDENTITY, 1) == 0
-    assert before.keys() < files(images).keys()
+    assert before.keys() < place.files().keys()
 
 
 @pytest.fixture
-def others(images: Images) -> Images:
+def others(place: Place) -> Images:
     """Another maker at the same place."""
-    return Images(images._storage._fs.unstrip_protocol(images._storage.root), BUDGET)
+    return Images(place.url, BUDGET)
 
 
 def test_an_image_that_comes_while_others_are_pruned_stays(
@@ -315,15 +333,15 @@ def test_an_image_that_comes_while_others_are_pruned_stays(
 ) -> None:
     images.create(store, tmp_path / "scratch")
     fold(store, 501, 600)
-    list_own = images._own
+    list_paths = Storage.paths
 
-    def listed(identity: Identity) -> list[tuple[str, Manifest]]:
-        own = list_own(identity)
-        monkeypatch.setattr(images, "_own", list_own)
+    def listed(storage: Storage, folder: str) -> list[str]:
+        paths = list_paths(storage, folder)
+        monkeypatch.setattr(Storage, "paths", list_paths)
         others.create(store, tmp_path / "scratch")
-        return own
+        return paths
 
-    monkeypatch.setattr(images, "_own", listed)
+    monkeypatch.setattr(Storage, "paths", listed)
     monkeypatch.setattr(repository, "YOUNG_S", -1.0)
     images.prune(IDENTITY, 1)
     assert [manifest.position.offset for manifest in others.of(IDENTITY)] == [600, 500]
@@ -331,33 +349,43 @@ def test_an_image_that_comes_while_others_are_pruned_stays(
 
 
 def test_a_file_that_is_pruned_while_an_image_is_made_is_sent_again(
-    images: Images, others: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place,
+    images: Images,
+    others: Images,
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     images.create(store, tmp_path / "scratch")
-    [path] = [path for path in files(images) if "/manifests/" in path]
-    images._storage._fs.rm_file(path)
-    put = images._storage.put
+    path = place.manifest()
+    place.library.rm_file(path)
+    put = Storage.put
 
-    def pruned(file: Path, final: str) -> None:
-        monkeypatch.setattr(images._storage, "put", put)
+    def pruned(storage: Storage, file: Path, final: str) -> None:
+        monkeypatch.setattr(Storage, "put", put)
         with monkeypatch.context() as later:
             later.setattr(repository, "YOUNG_S", -1.0)
             assert others.prune(IDENTITY, 1)
-        put(file, final)
+        put(storage, file, final)
 
     fold(store, 501, 600)
-    monkeypatch.setattr(images._storage, "put", pruned)
+    monkeypatch.setattr(Storage, "put", pruned)
     manifest = images.create(store, tmp_path / "scratch")
     images.restore(manifest, tmp_path / "restored")
 
 
 def test_an_image_that_is_made_while_others_prune_keeps_its_files(
-    images: Images, others: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place,
+    images: Images,
+    others: Images,
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     images.create(store, tmp_path / "scratch")
-    [path] = [path for path in files(images) if "/manifests/" in path]
-    images._storage._fs.rm_file(path)
-    old = set(files(images))
+    path = place.manifest()
+    place.library.rm_file(path)
+    old = set(place.files())
     put, list_all = Storage.put, others._listed
 
     def put_anew(storage: Storage, local: Path, final: str) -> None:
@@ -378,13 +406,18 @@ def test_an_image_that_is_made_while_others_prune_keeps_its_files(
 
 
 def test_an_image_that_comes_while_ages_are_asked_for_keeps_its_files(
-    images: Images, others: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place,
+    images: Images,
+    others: Images,
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its maker has found the files there, in use by an image that is gone by now."""
     manifest = images.create(store, tmp_path / "scratch")
-    [path] = [path for path in files(images) if "/manifests/" in path]
-    data = images._storage.read(path)
-    images._storage.remove(path)
+    path = place.manifest()
+    data = place.library.cat_file(path)
+    place.library.rm_file(path)
 
     def age_s(storage: Storage, file: str) -> float:
         storage.write(path, data)
@@ -397,6 +430,7 @@ def test_an_image_that_comes_while_ages_are_asked_for_keeps_its_files(
 
 @pytest.mark.parametrize("step", ["cat_file", "rm_file", "modified"])
 def test_two_may_prune_at_once(
+    place: Place,
     images: Images,
     others: Images,
     store: Store,
@@ -411,14 +445,14 @@ def test_two_may_prune_at_once(
         fold(store, last - 99, last)
     newest = images.create(store, tmp_path / "scratch")
     monkeypatch.setattr(repository, "YOUNG_S", -1.0)
-    plain = getattr(images._storage._fs, step)
+    plain = getattr(place.library, step)
 
     def late(path: str) -> Any:
-        monkeypatch.setattr(images._storage._fs, step, plain)
+        monkeypatch.setattr(place.library, step, plain)
         assert others.prune(IDENTITY, 1)
         return plain(path)
 
-    monkeypatch.setattr(images._storage._fs, step, late)
+    monkeypatch.setattr(place.library, step, late)
     images.prune(IDENTITY, 2)
     assert images.of(IDENTITY) == [newest]
 
@@ -462,7 +496,7 @@ def test_an_image_that_nobody_waits_for_is_given_up(
 
 
 def test_pruning_ends_between_two_deletions_when_nobody_waits_for_it(
-    images: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, images: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for last in (600, 700):
         images.create(store, tmp_path / "scratch")
@@ -470,12 +504,12 @@ def test_pruning_ends_between_two_deletions_when_nobody_waits_for_it(
         fold(store, last - 99, last)
     newest = images.create(store, tmp_path / "scratch")
     monkeypatch.setattr(repository, "YOUNG_S", -1.0)
-    count = len(files(images))
+    count = len(place.files())
     for after in range(4):
         with pytest.raises(StoppedError):
             images.prune(IDENTITY, 1, stop=StoppingAfter(after))
-        assert count - len(files(images)) <= after
-        count = len(files(images))
+        assert count - len(place.files()) <= after
+        count = len(place.files())
     images.prune(IDENTITY, 1, stop=Event())
     assert images.of(IDENTITY) == [newest]
 
