@@ -3,10 +3,8 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from threading import Event
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import structlog
 from msgspec import Struct
@@ -14,15 +12,16 @@ from msgspec import Struct
 from hive.errors import (
     InputError,
     MachineError,
-    MetatideError,
     NoTopicError,
     TopicError,
 )
 from processors.consumer.group import Group, Membership
 from processors.directory import WorkerDirectory
 from processors.live_record import LiveRecord
-from processors.lost_records import has_records_of
 from processors.replay.bulk_replay import Bulk
+from processors.worker.arrival_watch import ArrivalWatch
+from processors.worker.assigned_shards import AssignedShards
+from processors.worker.image_maker import ImageMaker
 from processors.worker.limits import CHECK_EVERY_S, Allowed, Limits
 from processors.worker.load_requests import LoadRequests
 from processors.worker.metrics import Metrics
@@ -32,7 +31,6 @@ from state.image import Images, Manifest
 from state.records import Scope
 from state.records.signals import AnySignal, LoadRequest
 from state.store import MemoryBudget, StoreSnapshot
-from state.store.families import shard_identity
 from state.topic import Topic, TopicClient
 from state.topic.same_topic import watch_topic
 from state.topic.settings import WAITED_S_MAX
@@ -40,9 +38,6 @@ from state.topic.waiting import POLL_S, Waiting
 
 if TYPE_CHECKING:
     from state.tracing import Tracing
-
-WATCH_S: Final = 1.0
-STUCK_S: Final = 2.0
 
 log = structlog.get_logger(__name__)
 
@@ -82,7 +77,8 @@ class Worker:
         self.metrics = Metrics(settings.group)
         if settings.images_url is not None:
             self.metrics.images.every_s.set(settings.images_every_s)
-        self.shards: dict[int, Shard] = {}
+        self._assigned = AssignedShards(self._new_shard, self._lose_shard)
+        self.shards = self._assigned.by_number
         self.topic: Topic | None = None
         self.lacked_topic = False
         """Whether there was no topic yet when the worker began."""
@@ -90,17 +86,10 @@ class Worker:
         self._client = TopicClient(settings.servers, settings.topic, settings.security)
         self.directory = WorkerDirectory(settings.path)
         self._limits = Limits(settings.path / "shards", settings.allowed)
-        self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._unended: set[asyncio.Task[None]] = set()
-        """The tasks of all shards, and of lost ones that are still closing."""
-        self._turns: dict[int, asyncio.Lock] = {}
-        """For each shard that was ever here, the lock that lets one task at a time have its
-        store."""
         self._group: Group | None = None
         self._load_requests: LoadRequests | None = None
         self._parts: WorkerParts | None = None
-        self._shared_out = False
-        self._ending = False
+        self._image_maker: ImageMaker | None = None
 
     @property
     def ready(self) -> bool:
@@ -108,7 +97,7 @@ class Worker:
         about to leave.
         """
         settled = all(shard.settled for shard in self.shards.values())
-        return self._shared_out and settled and not self._ending
+        return self._assigned.were_assigned and settled and not self._assigned.are_closing
 
     @property
     def limits(self) -> Limits:
@@ -149,10 +138,10 @@ class Worker:
             shards = {number: shard for number, shard in shards.items() if number == wanted}
         if not shards:
             raise MachineError("no such shard is live on this worker now: see metatide status")
+        maker = self._image_maker
+        assert maker is not None
         try:
-            made = [
-                await self._make_image(number, shard) for number, shard in sorted(shards.items())
-            ]
+            made = [await maker.make(number, shard) for number, shard in sorted(shards.items())]
         except OSError as error:
             raise MachineError(f"the image wasn't made: {error}") from error
         return [manifest for manifest in made if manifest is not None]
@@ -177,16 +166,17 @@ class Worker:
                 topic,
                 membership,
                 offer=self._offer,
-                assigned=self._assign,
+                assigned=self._assigned.assign,
                 unsettled=self._unsettle,
             )
             budget = MemoryBudget(settings.memory_bytes)
             url = settings.images_url
+            images = None if url is None else Images(url, budget)
             self._parts = WorkerParts(
                 topic=topic,
                 directory=self.directory,
                 budget=budget,
-                images=None if url is None else Images(url, budget),
+                images=images,
                 bulk=bulk,
                 limits=self._limits,
                 load_requests=requests,
@@ -194,6 +184,11 @@ class Worker:
                 follow=group.follow,
                 tracing=self.tracing,
             )
+            arrival = ArrivalWatch(self._client, self.shards, self.metrics)
+            if images is not None:
+                self._image_maker = ImageMaker(
+                    topic, images, bulk, self.shards, self.metrics, keep=settings.images_keep
+                )
             try:
                 await self._limits.check()
                 async with asyncio.TaskGroup() as tasks:
@@ -202,12 +197,13 @@ class Worker:
                         requests.run(),
                         self._watch_limits(),
                         self._flush_stores(),
-                        self._watch_arrival(),
+                        arrival.run(),
                         watch_topic(self._client, topic),
-                        self._keep_making_images(),
-                        self._hold_shards(),
+                        self._assigned.hold(),
                     ):
                         tasks.create_task(work)
+                    if self._image_maker is not None:
+                        tasks.create_task(self._image_maker.run(settings.images_every_s))
             finally:
                 await asyncio.to_thread(bulk.close)
                 await asyncio.to_thread(requests.close)
@@ -234,51 +230,17 @@ class Worker:
         for shard in self.shards.values():
             shard.unfollow()
 
-    def _assign(self, assigned: frozenset[int]) -> None:
-        if self._ending:
-            return
-        self._shared_out = True
-        lost, gained = sorted(self.shards.keys() - assigned), sorted(assigned - self.shards.keys())
-        log.info("shards were shared out", gained=gained, lost=lost, shards=len(assigned))
-        for number in lost:
-            self._drop(number)
-        for number in gained:
-            assert self._parts is not None
-            shard = self.shards[number] = Shard(number, self._parts)
-            if self.settings.images_url is not None:
-                self.metrics.images.made_s.labels(number).set(time.time())
-            task = self._tasks[number] = asyncio.create_task(self._run(number, shard))
-            self._unended.add(task)
-            task.add_done_callback(self._unended.discard)
-        for number in assigned:
-            self.shards[number].unfollow()
+    def _new_shard(self, number: int) -> Shard:
+        assert self._parts is not None
+        shard = Shard(number, self._parts)
+        if self.settings.images_url is not None:
+            self.metrics.images.made_s.labels(number).set(time.time())
+        return shard
 
-    def _drop(self, number: int) -> None:
-        del self.shards[number]
+    def _lose_shard(self, number: int) -> None:
         assert self._load_requests is not None
         self._load_requests.forget(number)
         self.metrics.forget(number)
-        self._tasks.pop(number).cancel()
-
-    async def _run(self, number: int, shard: Shard) -> None:
-        """Runs a shard once whoever had it before has closed its store. Many may be waiting, each
-        of which may be cancelled before its turn."""
-        async with self._turns.setdefault(number, asyncio.Lock()):
-            await shard.run()
-
-    async def _hold_shards(self) -> None:
-        """Keeps shards open until it is cancelled; they close while the worker leaves the group,
-        which may take longer than closing."""
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self._ending = True
-            for task in self._tasks.values():
-                task.cancel()
-            # A lost shard was cancelled once: twice, it would not wait for its threads.
-            if self._unended:
-                await asyncio.wait(self._unended)
-            self.shards.clear()
 
     async def _watch_limits(self) -> None:
         loop = asyncio.get_running_loop()
@@ -312,75 +274,3 @@ class Worker:
             await asyncio.sleep(self.settings.flush_s)
             for shard in list(self.shards.values()):
                 await shard.flush()
-
-    async def _keep_making_images(self) -> None:
-        """Makes images one after the other: there is time, and each takes room on the disk."""
-        while self.settings.images_url is not None:
-            await asyncio.sleep(self.settings.images_every_s)
-            for number, shard in dict(self.shards).items():
-                if not shard.live:
-                    continue
-                try:
-                    await self._make_image(number, shard)
-                except (OSError, MetatideError) as error:
-                    log.error("an image wasn't made", shard=number, error=str(error))
-
-    async def _make_image(self, number: int, shard: Shard) -> Manifest | None:
-        """Makes an image of a shard; None if the shard was lost meanwhile."""
-        parts, keep = self._parts, self.settings.images_keep
-        assert parts is not None
-        manifest = await shard.make_image()
-        if manifest is not None and self.shards.get(number) is shard:
-            self.metrics.images.made_s.labels(number).set(manifest.made_s)
-            event_id = manifest.position.applied
-            log.info("an image was made", shard=number, event_id=event_id, image=manifest.name)
-        try:
-            stop = Event()
-            await parts.bulk.restore(partial(_prune, parts, number, keep, stop), stop)
-        except (OSError, MetatideError) as error:
-            log.warning("old images weren't pruned", shard=number, error=str(error))
-        return manifest
-
-    async def _watch_arrival(self) -> None:
-        """Moves the live consumer to where it should be after it has brought nothing for a while.
-
-        The consumer may lose what it has fetched if it is moved in the middle of a fetch. And the
-        topic may have lost what the store holds, if a broker leads that lacked it: then the shard
-        is built again, or it would pass over what is written in the place of that.
-        """
-        since: dict[int, tuple[int, float]] = {}
-        while True:
-            await asyncio.sleep(WATCH_S)
-            shards = dict(self.shards)
-            try:
-                ends = await asyncio.to_thread(self._client.ends, shards)
-            except TopicError:
-                continue
-            now = time.monotonic()
-            for number, shard in shards.items():
-                if self.shards.get(number) is not shard:
-                    # It moved away meanwhile.
-                    continue
-                shard.end = max(ends[number], shard.position.offset)
-                lag = ends[number] - shard.position.offset
-                self.metrics.lag_records.labels(number).set(max(0, lag))
-                awaited = shard.awaits
-                if awaited is None or not lag:
-                    since.pop(number, None)
-                    continue
-                offset, began = since.setdefault(number, (awaited, now))
-                if offset != awaited:
-                    since[number] = awaited, now
-                elif now - began >= STUCK_S:
-                    del since[number]
-                    if lag > 0:
-                        await shard.refollow()
-                    else:
-                        shard.unfollow()
-
-
-def _prune(parts: WorkerParts, shard: int, keep: int, stop: Event) -> None:
-    """Deletes old images of a shard, in a thread that `Bulk` has started."""
-    assert parts.images is not None
-    fits = partial(has_records_of, parts.bulk.reader(), shard)
-    parts.images.prune(shard_identity(parts.topic, shard), keep, fits=fits, stop=stop)

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Final
 
 import metatide.worker.epoch_watch
+import processors.worker.arrival_watch
 import processors.worker.worker
 import query_api.http.server
 import query_api.thrift.server
@@ -17,7 +18,7 @@ from connectors.settings import Pace
 
 _INTERVALS_S: Final[dict[str, tuple[ModuleType, str, float]]] = {
     "limits": (processors.worker.worker, "CHECK_EVERY_S", 5.0),
-    "arrival": (processors.worker.worker, "WATCH_S", 5.0),
+    "arrival": (processors.worker.arrival_watch, "WATCH_S", 5.0),
     "epoch": (metatide.worker.epoch_watch, "EVERY_S", 4.0),
     "http": (query_api.http.server, "SWEEP_S", 5.0),
     "thrift": (query_api.thrift.server, "CHECK_EVERY_S", 10.0),

@@ -105,7 +105,7 @@ async def test_one_that_has_not_begun_says_what_is_missing(tmp_path: Path) -> No
 async def test_one_that_ends_takes_no_more_shards(topic: Topic, tmp_path: Path) -> None:
     async with working(topic, tmp_path) as worker:
         pass
-    worker._assign(frozenset((0, 1)))
+    worker._assigned.assign(frozenset((0, 1)))
     assert set(worker.shards) <= {0}
 
 
@@ -265,8 +265,8 @@ async def test_what_the_live_consumer_loses_is_read_from_the_topic_or_fetched_ag
     topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Read where something follows that shows the hole, and fetched again where nothing does."""
-    monkeypatch.setattr("processors.worker.worker.WATCH_S", 0.05)
-    monkeypatch.setattr("processors.worker.worker.STUCK_S", 0.1)
+    monkeypatch.setattr("processors.worker.arrival_watch.WATCH_S", 0.05)
+    monkeypatch.setattr("processors.worker.arrival_watch.STUCK_S", 0.1)
     async with working(topic, tmp_path) as worker:
         shard = worker.shards[0]
         offer, lost = shard.offer, [3, 7, 8]

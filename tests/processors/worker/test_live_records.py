@@ -4,22 +4,17 @@ import asyncio
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from hive.names import TableName
 from processors.consumer.faust_transport import Transport
 from processors.live_record import LiveRecord
-from processors.worker import worker as worker_module
 from processors.worker.shard import Shard
-from processors.worker.worker import Worker, WorkerSettings
 from state.records import Change
 from state.records.actions import CreateTable
 from state.records.objects import TableImage
-from state.store import StorePosition
-from state.topic import TopicClient
 from tests.processors.worker.in_process import until, working
 from tests.support.kafka.topics import new_topic, write
 
@@ -85,38 +80,3 @@ async def test_a_shard_that_moves_costs_no_other_its_records(
         await until(lambda: {s.position.applied for s in worker.shards.values()} == {EVENTS})
         monkeypatch.undo()
     assert left == []
-
-
-@pytest.mark.parametrize(
-    ("end", "steps"), [(9, {"refollow"}), (OFFSET, set()), (OFFSET - 1, {"unfollow"})]
-)
-async def test_what_becomes_of_a_shard_to_which_nothing_comes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: int, steps: set[str]
-) -> None:
-    """A topic that is shorter than the store has lost records: the shard looks at it again."""
-    monkeypatch.setattr(worker_module, "WATCH_S", 0)
-    monkeypatch.setattr(worker_module, "STUCK_S", 0)
-    taken, looks = set[str](), list[int]()
-
-    async def refollow() -> None:
-        taken.add("refollow")
-
-    def ends(shards: dict[int, object]) -> dict[int, int]:
-        looks.append(end)
-        return dict.fromkeys(shards, end)
-
-    shard: Any = SimpleNamespace(
-        position=StorePosition(offset=OFFSET),
-        awaits=OFFSET,
-        refollow=refollow,
-        unfollow=lambda: taken.add("unfollow"),
-    )
-    worker = Worker(WorkerSettings(servers="nowhere:1", topic="t", path=tmp_path, group="g"))
-    worker.shards[0], worker._client = shard, cast("TopicClient", SimpleNamespace(ends=ends))
-    watching = asyncio.create_task(worker._watch_arrival())
-    await until(lambda: len(looks) > 2)
-    watching.cancel()
-    assert taken == steps
-    assert shard.end == max(end, OFFSET)
-    lag = worker.metrics.registry.get_sample_value("metatide_lag_records", {"shard": "0"})
-    assert lag == max(0, end - OFFSET)
