@@ -50,7 +50,7 @@ BUGS: Final = (
         "a change under a table's former name is taken at its word",
         11,
         "connectors.publish.renames",
-        "        if _name_before(event) in self._old_names:",
+        "        if _name_before(event) in self._by_old:",
         "        if False:",
     ),
     Bug(
