@@ -78,6 +78,13 @@ class Requirement(msgspec.Struct, frozen=True):
         )
 
     @property
+    def age_ms_max(self) -> int | None:
+        """How old the log may be that confirms an answer; 0 if it must be read for the request,
+        None if no log need confirm it.
+        """
+        return self.max_age_ms if self.must_be_current else None
+
+    @property
     def log_age_ms(self) -> int | None:
         """How old the log may be that confirms what another worker answered; None if that may not
         be cached.

@@ -85,6 +85,7 @@ class Forwarder:
         send: Send,
         least: Position | None,
         store: Store,
+        more_headers: Sequence[tuple[bytes, bytes]] = (),
     ) -> bool:
         """Relays the owner's answer; returns False if there is none, or if it is older than
         `least`. The client's own headers, such as its token, stay here. `store` gets an answer that
@@ -94,6 +95,7 @@ class Forwarder:
         query = scope["query_string"]
         target = url + path.decode("ascii") + ("?" + query.decode("ascii") if query else "")
         headers = [(name, value) for name, value in scope["headers"] if _is_passed_on(name, value)]
+        headers += more_headers
         # What proves an answer is in its body, which one to HEAD hasn't. The server leaves it out.
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         request = OwnerRequest(method, URL(target, encoded=True), headers, body)

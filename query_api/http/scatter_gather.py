@@ -13,11 +13,11 @@ from hive.errors import NoSuchObjectError
 from hive.names import DatabaseName, TableName, default_catalog, parse_table_name, table_name
 from query_api.http import encode
 from query_api.http.forward import Forwarder, has_reached
-from query_api.http.messages import Headers
+from query_api.http.requirement_headers import headers_of
 from query_api.positions import Position, parse_position
 from query_api.reads import GetTables, ListDatabases, ListTablesOfAll, Read, Rendered, cut
 from query_api.reasons import SERVING, Reason, Source
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 from query_api.resolver.answer import ReadAnswer
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
@@ -148,22 +148,6 @@ class Parts:
             in_body.tables,
             in_body.next,
         )
-
-
-def headers_of(requirement: Requirement) -> Headers:
-    """The headers that state a requirement on several tables. Without them, an owner would go by
-    the defaults of its part alone, which may be laxer than those of the whole.
-    """
-    consistency: str = requirement.consistency
-    if requirement.must_be_current:
-        age_ms = requirement.max_age_ms
-        consistency = f"{Consistency.WITHIN}; max_age_ms={age_ms}" if age_ms else Consistency.LATEST
-    headers = [(b"metatide-consistency", consistency.encode())]
-    if requirement.min_position is not None:
-        headers.append((b"metatide-min-position", str(requirement.min_position).encode()))
-    if requirement.max_wait_ms is not None:
-        headers.append((b"metatide-max-wait-ms", b"%d" % requirement.max_wait_ms))
-    return headers
 
 
 def _together(read: Splittable, parts: Sequence[Part]) -> ReadAnswer[bytes]:

@@ -1,7 +1,7 @@
 """The common path of all requests for data."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from ssl import SSLContext
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ from query_api.http.owner_answers import is_for_peer, moment_of_owner, send_to_p
 from query_api.http.proof import FORWARDED
 from query_api.http.request_body import read_body
 from query_api.http.request_parameters import RequestParameters
-from query_api.http.requirement_headers import required_by_headers
+from query_api.http.requirement_headers import headers_by_default, required_by_headers
 from query_api.http.response_cache import ResponseCache
 from query_api.http.scatter_gather import Parts
 from query_api.peers import Peers
@@ -135,7 +135,7 @@ class Service:
         read = endpoint.read(parameters) if lines is None else lines.read(parameters)
         conditions = parameters.requirement(required_by_headers(scope))
         requirement = parse_requirement(conditions, read, self.settings.defaults)
-        if await self._forward(endpoint.id, read, requirement, scope, body, send):
+        if await self._forward(endpoint.id, read, conditions, requirement, scope, body, send):
             return
         answer: ReadAnswer[Any] | None = None
         if header(scope, FORWARDED) is None:
@@ -165,8 +165,8 @@ class Service:
         assert isinstance(body, bytes)
         if moment is None or not may_be_cached(scope, requirement):
             return send_body(scope, send, body, headers)
-        max_age_ms = requirement.max_age_ms if requirement.must_be_current else None
-        self._filler.put(scope, id_, moment, max_age_ms, answer.reason, body, headers)
+        age_ms_max = requirement.age_ms_max
+        self._filler.put(scope, id_, moment, age_ms_max, answer.reason, body, headers)
         if is_for_peer(scope, body):
             return send_to_peer(send, moment, self._history.former_names, body, headers)
         return send_body(scope, send, body, headers)
@@ -175,6 +175,7 @@ class Service:
         self,
         id_: str,
         read: Read[Any],
+        conditions: Mapping[str, str],
         requirement: Requirement,
         scope: Scope,
         body: bytes,
@@ -195,8 +196,8 @@ class Service:
                 # No others of such a consistency are cached.
                 self._filler.put(scope, id_, moment, age_ms, Reason.FRESH, whole, headers)
 
-        least = requirement.min_position
-        return await self.forwarder.forward(url, scope, body, send, least, store)
+        least, more = requirement.min_position, headers_by_default(conditions, requirement)
+        return await self.forwarder.forward(url, scope, body, send, least, store, more)
 
     async def _fail(self, began: "_Began", status: int, detail: str, headers: Headers) -> None:
         self.metrics.refused(status)

@@ -32,6 +32,9 @@ class Call(msgspec.Struct, eq=False):
     client: Client
     min_position: Position | None = None
     """The position up to which an answer from the cache must be complete."""
+    age_ms_max: int | None = None
+    """How old the log may be that confirms an answer, as a worker that forwards the call requires;
+    0 if it must be read for the call. None if no log need confirm it."""
 
 
 class RelayReason(StrEnum):
@@ -123,6 +126,8 @@ class Relay(msgspec.Struct, eq=False):
     log_age_ms: int | None = None
     """How old the log may be that confirms the owner's answer; 0 if it must be read each time, None
     if the answer may not be cached."""
+    age_ms_max: int | None = None
+    """The same as `Call.age_ms_max`, for the owner."""
 
 
 class Methods(Protocol):

@@ -233,6 +233,7 @@ class Dispatch:
         self._relay.send(message, why, call, copies=shadow)
 
     async def _forward(self, message: Message, call: Call, relay: Relay, shard: int) -> None:
+        call.age_ms_max = relay.age_ms_max
         answer = await self._hub.thrift_peers.ask(shard, call)
         if answer is None or not await self._own_writes.are_reflected(shard, answer):
             self._relay.send(message, relay.reason, call)

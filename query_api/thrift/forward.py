@@ -37,6 +37,7 @@ _CALL: Final = Struct(
     (5, "time_s", i64),
     (6, "nonce", binary),
     (7, "proof", binary),
+    (8, "age_ms_max", i64),
 )
 _ANSWER: Final = Struct(
     "forward_result",
@@ -75,7 +76,8 @@ def call_of(message: Message, peers: Peers, address: str) -> ForwardedCall:
         raise UnprovedError(f"{FORWARDED} is for workers alone, and this call doesn't prove it")
     try:
         floor = Position(fields["epoch"], fields["event"]) if "epoch" in fields else None
-        call = Call(fields["method"], fields["arguments"], Client(), floor)
+        age_ms_max = fields.get("age_ms_max")
+        call = Call(fields["method"], fields["arguments"], Client(), floor, age_ms_max)
     except KeyError as error:
         raise ThriftError(f"a forwarded call lacks its {error}") from error
     whole = header(MessageType.CALL, call.method, _NO_SEQUENCE) + call.arguments
@@ -196,6 +198,8 @@ class ThriftPeers:
         fields: dict[str, Any] = {"method": call.method, "arguments": call.arguments}
         if call.min_position is not None:
             fields |= {"epoch": call.min_position.epoch, "event": call.min_position.event}
+        if call.age_ms_max is not None:
+            fields["age_ms_max"] = call.age_ms_max
         question = self.peers.question(host_port(address), _parts(fields))
         if question is not None:
             fields |= msgspec.structs.asdict(question)

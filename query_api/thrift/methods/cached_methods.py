@@ -124,7 +124,7 @@ class CachedMethods:
             return Relay(request)
         if isinstance(request.read, DirectRead):
             return None
-        requirement = self._requirement(request, call.min_position)
+        requirement = self._requirement(request, call)
         chain = _Chain(method, requirement)
         read: Read[Outcome] | None = request.read
         try:
@@ -156,7 +156,7 @@ class CachedMethods:
             return await self._from_database(
                 method, request.read, call.min_position, Reason.DATABASE_ONLY
             )
-        requirement = self._requirement(request, call.min_position)
+        requirement = self._requirement(request, call)
         chain = _Chain(method, requirement)
         read: Read[Outcome] | None = request.read
         try:
@@ -229,17 +229,20 @@ class CachedMethods:
             return text
         return await self._understood_later(call.method, _with_text(method, arguments, text))
 
-    def _requirement(self, request: CacheRequest, min_position: Position | None) -> Requirement:
+    def _requirement(self, request: CacheRequest, call: Call) -> Requirement:
         consistency = Consistency.WRITE_IDS
         if request.write_ids is None:
             consistency = self._defaults.of(request.read)
         must_be_current, max_age_ms = self._defaults.bound(consistency)
+        if call.age_ms_max is not None:
+            max_age_ms = min(max_age_ms, call.age_ms_max) if must_be_current else call.age_ms_max
+            must_be_current = True
         return Requirement(
             consistency,
             must_be_current,
             request.write_ids,
             request.table_id,
-            min_position=min_position,
+            min_position=call.min_position,
             max_age_ms=max_age_ms,
         )
 
@@ -247,7 +250,7 @@ class CachedMethods:
         self._resolver.record_miss(miss)
         if miss.reason is not Reason.NOT_OWNED:
             return Relay(miss.reason)
-        return Relay(miss.reason, miss.shard, requirement.log_age_ms)
+        return Relay(miss.reason, miss.shard, requirement.log_age_ms, requirement.age_ms_max)
 
     async def _from_database(
         self, method: Method, read: Read[Outcome], least: Position | None, reason: Reason

@@ -10,8 +10,7 @@ from structlog.testing import capture_logs
 from metatide.stack.machine import free_port
 from query_api.http import Settings
 from query_api.http.forward import Forwarder
-from query_api.http.requirement_headers import REQUIREMENTS
-from query_api.http.scatter_gather import headers_of
+from query_api.http.requirement_headers import REQUIREMENTS, headers_of
 from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.peers import Peers
@@ -160,6 +159,23 @@ def test_an_owner_reads_its_part_as_the_whole_requires(strict: Consistency) -> N
     with serving(other, EmptyDatabase(log), Settings(defaults)) as url:
         first.urls[1] = url
         ask(first, asking, database=EmptyDatabase(log), settings=Settings(defaults))
+
+
+@pytest.mark.parametrize("strict", [Consistency.LATEST, Consistency.WITHIN])
+def test_an_owner_goes_by_the_default_of_the_worker_that_was_asked(strict: Consistency) -> None:
+    first, other = two()
+    theirs = next(name for name in TABLES if table_shard(name, 2) == 1)
+    effects = ((event, RowEffects(tables=(theirs,) * (event == 30))) for event in range(20, 31))
+    database = EmptyDatabase(LogEnd(0, 30, list(effects)))
+    path = f"/v1/databases/{theirs.db}/tables/{theirs.table}"
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        assert grounds(await client.get(path)) == ("database", "behind")
+        assert grounds(await client.get(f"{path}?{ANY}")) == ("cache", "fresh")
+
+    with serving(other, database, Settings(Defaults(Consistency.ANY))) as url:
+        first.urls[1] = url
+        ask(first, asking, database=database, settings=Settings(Defaults(strict)))
 
 
 STATED = {"min_position": "0:7", "max_wait_ms": "9"}

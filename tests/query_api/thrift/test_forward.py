@@ -19,6 +19,7 @@ from query_api.thrift.metastore.link import Address
 from query_api.thrift.settings import ThriftSettings
 from tests.query_api.shards import ORDERS
 from tests.query_api.thrift.serving import (
+    HOST,
     Client,
     Metastore,
     Running,
@@ -87,6 +88,25 @@ async def test_an_answer_that_cant_be_read_is_the_metastores(
         errors = [entry["error"] for entry in logs if "owner does not answer" in entry["event"]]
         assert len(errors) == (0 if is_taken else 1)
         assert all("its answer can't be read" in error for error in errors)
+
+
+@pytest.mark.parametrize("age_ms_max", [None, 0, 100])
+async def test_the_owner_learns_what_is_required_here(age_ms_max: int | None) -> None:
+    address: list[Address] = []
+
+    async def owner_of(_: int) -> Address:
+        return address[0]
+
+    def not_ours(_: Call) -> Relay:
+        return Relay(Reason.NOT_OWNED, 1, 0, age_ms_max)
+
+    async with (
+        serving(get_table=lambda _: answer("owner")) as owner,
+        serving(more={"owner_of": owner_of}, get_table=not_ours) as here,
+    ):
+        address.append((HOST, owner.port))
+        assert await said(await here.connect()) == "owner"
+        assert [call.age_ms_max for call in owner.methods.calls] == [age_ms_max]
 
 
 async def test_an_owner_that_was_restarted_is_asked_over_a_new_connection(

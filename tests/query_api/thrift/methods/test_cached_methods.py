@@ -60,6 +60,13 @@ def test_a_table_is_answered_with_its_grounds(source: MemoryShards) -> None:
         assert bool(outcome.to_confirm) == (consistency is Consistency.LATEST)
 
 
+class Touched(Current):
+    """A database whose newest event has touched everything."""
+
+    async def after_now(self, reached: Position) -> LogEnd:
+        return LogEnd(reached.epoch, EVENT + 1, [(EVENT + 1, RowEffects(everything=True))])
+
+
 @pytest.mark.parametrize(
     "reading",
     [
@@ -75,15 +82,26 @@ def test_the_consistency_of_a_table_holds_for_reads_of_several(
 ) -> None:
     """The database says of each that something touched it since."""
 
-    class Touched(Current):
-        async def after_now(self, reached: Position) -> LogEnd:
-            return LogEnd(reached.epoch, EVENT + 1, [(EVENT + 1, RowEffects(everything=True))])
-
     of_sales = Defaults(Consistency.ANY, (("sales.*", Consistency.LATEST),))
     strict = CachedMethods(Backend(shards(), Touched()), of_sales)
     assert reason(now(strict, reading)) is Reason.BEHIND
     lax = CachedMethods(Backend(source, Touched()), Defaults(Consistency.ANY))
     assert isinstance(now(lax, reading), CallAnswer)
+
+
+@pytest.mark.parametrize("default", [Consistency.ANY, Consistency.WITHIN, Consistency.LATEST])
+@pytest.mark.parametrize("age_ms_max", [None, 0, 50])
+def test_what_another_worker_requires_holds_beside_the_default(
+    default: Consistency, age_ms_max: int | None
+) -> None:
+    cache = CachedMethods(Backend(shards(), Touched()), Defaults(default))
+    forwarded = get_table()
+    forwarded.age_ms_max = age_ms_max
+    outcome = now(cache, forwarded)
+    if default is Consistency.ANY and age_ms_max is None:
+        assert isinstance(outcome, CallAnswer)
+    else:
+        assert reason(outcome) is Reason.BEHIND
 
 
 @pytest.mark.parametrize("consistency", [Consistency.ANY, Consistency.LATEST])
