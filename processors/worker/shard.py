@@ -3,10 +3,10 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Event
 from traceback import clear_frames
-from typing import Final
+from typing import Final, TypeVar
 
 import structlog
 
@@ -40,6 +40,8 @@ SKIP_LOOK_S: Final = 0.5
 UNFLUSHED_RECORDS_MAX: Final = 16
 """So many records that are no events don't make a flush due: while nothing happens, one comes a
 minute, and a flush costs ten times as much as folding it again after a crash."""
+
+T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
 
@@ -195,11 +197,7 @@ class Shard:
                 return None
             # Closing waits for the image, or the copy would be of a closed store.
             scratch = self._parts.directory.scratch(self.number)
-            creating = asyncio.create_task(asyncio.to_thread(images.create, store, scratch))
-            # When the worker ends, nobody waits for the thread, whose copy then fails.
-            creating.add_done_callback(lambda task: task.cancelled() or task.exception())
-            await asyncio.wait([creating])
-            manifest = creating.result()
+            manifest = await _in_thread(images.create, store, scratch)
         self.image_made_s = manifest.made_s
         return manifest
 
@@ -241,7 +239,7 @@ class Shard:
             store, self._store = self._store, None
             if store is not None:
                 try:
-                    await asyncio.shield(asyncio.to_thread(store.close))
+                    await _in_thread(store.close)
                 except Exception as error:
                     log.warning("a store failed to close", shard=self.number, error=str(error))
 
@@ -389,6 +387,15 @@ class Shard:
         self._epoch = position.epoch
         self.end = max(self.end, position.offset)
         self._waiters.wake(position)
+
+
+async def _in_thread(work: Callable[..., T], *arguments: object) -> T:
+    """Awaits work in a thread. The thread goes on when the wait is cancelled, as when the worker
+    ends; nobody looks at its result then, or at its error."""
+    working = asyncio.create_task(asyncio.to_thread(work, *arguments))
+    working.add_done_callback(lambda task: task.cancelled() or task.exception())
+    await asyncio.wait([working])
+    return working.result()
 
 
 def _release(error: BaseException) -> None:

@@ -59,9 +59,12 @@ def _read(url: str, stop: Event) -> None:
     with httpx.Client(base_url=url, timeout=30) as client:
         tables = client.get("/v1/table-metadata").json()["tables"]
         names = [(one["dbName"], one["tableName"]) for one in tables if "<" not in one["tableName"]]
-        for db, table in _forever(names, stop):
-            client.get(f"/v1/databases/{db}/tables/{table}?consistency=latest")
-            client.get("/v1/databases?consistency=latest")
+        for number, (db, table) in enumerate(_forever(names, stop)):
+            path = f"/v1/databases/{db}/tables/{table}"
+            client.get(f"{path}?consistency=latest")
+            client.get(f"{path}/partition-names?consistency=latest")
+            if number % 10 == 0:
+                client.get("/v1/databases?consistency=latest")
             time.sleep(0.03)
 
 
