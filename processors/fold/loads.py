@@ -27,6 +27,7 @@ DEFERRED: Final[dict[type, Callable[[TableChange, Any], None]]] = {
     actions.AlterTable: tables.change_table,
     actions.AlterPartition: partitions.change_partition,
     actions.PutPartitions: partitions.change_partitions,
+    actions.DropPartitions: partitions.remove_partitions,
     actions.PutTableStatistics: statistics.change_table,
     actions.PutPartitionStatistics: statistics.change_partition,
 }

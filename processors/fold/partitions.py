@@ -98,16 +98,25 @@ def _doubt_unless_known(
 
 def drop_partitions(work: WorkingSet, event: int, action: DropPartitions) -> None:
     change = change_of(work, action.table, event)
+    # The rows of an open load show whether there were partitions of these values.
+    if not (renamed_partitions.may_be_unknown(change) and defer(change, action)):
+        remove_partitions(change, action)
+    note_write(change)
+
+
+def remove_partitions(change: TableChange, action: DropPartitions) -> None:
+    """Deletes partitions as of the event."""
     state, is_watched = change.state, change.is_watched
     for values in action.partitions:
         if renamed_partitions.doubt(change, values):
             continue
-        change.delete(keys.partition(action.table, values))
+        key = keys.partition(action.table, values)
+        if not reflects(change.work, key, change.event):
+            change.delete(key)
         if state.doubtful:
             state.doubtful.pop(keys.named_values(values), None)
         if is_watched:
             _end_statistics(change, values, has_none=True)
-    note_write(change)
 
 
 def _rename_partition(change: TableChange, action: AlterPartition) -> None:

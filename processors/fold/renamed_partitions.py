@@ -13,7 +13,7 @@ from hive.names import TableName
 from processors.fold.entries import reflects
 from processors.fold.table_change import TableChange
 from processors.fold.working_set import WorkingSet
-from state import keys, kv
+from state import entries, keys, kv
 from state.loads import Doubt
 from state.records.actions import MISNAMED_EVENTS_MAX
 
@@ -53,6 +53,9 @@ def current_values(change: TableChange, values: tuple[str, ...]) -> list[tuple[s
 def doubt(change: TableChange, values: tuple[str, ...]) -> bool:
     """Puts all partitions in doubt that an event may mean by these values; False if they certainly
     belong to one alone."""
+    if _may_be_any(change, values):
+        change.doubt(Doubt.CONFLICT)
+        return True
     renamed = current_values(change, values)
     for possible in (values, *renamed) if renamed else ():
         key = keys.partition(change.name, possible)
@@ -74,6 +77,24 @@ def forget(work: WorkingSet, table: TableName) -> None:
 def _may_be_misnamed(change: TableChange) -> bool:
     renamed_at = change.state.partitions_renamed
     return renamed_at >= 0 and change.event - renamed_at <= MISNAMED_EVENTS_MAX
+
+
+def may_be_unknown(change: TableChange) -> bool:
+    """Whether an event may use values of before a rename that isn't known."""
+    floor = change.work.head.renames_floor
+    return floor >= 0 and change.event - floor <= MISNAMED_EVENTS_MAX
+
+
+def _may_be_any(change: TableChange, values: tuple[str, ...]) -> bool:
+    """Whether no partition has these values, and one may have had them before a rename that isn't
+    known."""
+    head, loads = change.work.head, change.state.loads
+    if not may_be_unknown(change) or loads.knows(change.event) or not loads.complete(head.floor):
+        return False
+    if keys.named_values(values) in change.state.doubtful:
+        return False
+    value = entries.live(change.work.txn.get(keys.partition(change.name, values)))
+    return value is None or entries.event_of(value) < max(loads.floor, head.floor)
 
 
 def _renames(change: TableChange, values: tuple[str, ...]) -> list[_Rename]:

@@ -1,9 +1,11 @@
 """Events that name a partition by the values that it had before a rename."""
 
 import pytest
+from msgspec.structs import replace
 
 from state import keys
-from state.records import ResetTable
+from state.loads import Cold
+from state.records import AnyRecord, Reset, ResetTable, SetLists
 from state.records.actions import (
     MISNAMED_EVENTS_MAX,
     AlterPartition,
@@ -120,6 +122,53 @@ def test_renames_outlast_an_order_to_load_the_table(shard: Shard, is_reset: bool
     shard.fold(ResetTable(0, 3, TABLE) if is_reset else change(4))
     shard.fold(*load(4, "b", "other"), change(5, altered("a"), after=3))
     assert ("b",) in shard.doubtful()
+
+
+UNKNOWN: dict[str, list[AnyRecord]] = {
+    "epoch": [Reset(1, 3)],
+    "gap": [change(4, after=3)],
+    "lists": [SetLists(0, 1, (), ("db.t",)), SetLists(0, 2, (), ())],
+}
+"""After these, renames before event 3 may be unknown."""
+
+
+@pytest.mark.parametrize("cause", UNKNOWN)
+@pytest.mark.parametrize("is_loading", [False, True])
+@pytest.mark.parametrize(
+    "late",
+    [altered("a"), altered("a", truncates=True), altered_alone("a"), drop("a"), renamed("a", "c")],
+    ids=["alters", "truncation", "alter", "drop", "rename"],
+)
+def test_a_late_event_may_have_changed_any_partition_if_a_rename_isn_t_known(
+    late: AnyAction, is_loading: bool, cause: str
+) -> None:
+    shard = Shard()
+    shard.fold(change(1, CreateTable(image())), change(2, add("a", "other")))
+    shard.fold(*UNKNOWN[cause])
+    epoch, at = shard.head.epoch, max(shard.applied, 3)
+    begin, rows, end = (replace(record, epoch=epoch) for record in load(at, "b", "other"))
+    event = change(at + 1, late, epoch=epoch, after=at)
+    shard.fold(begin, rows, *((event, end) if is_loading else (end, event)))
+    assert shard.cold() is Cold.DOUBT
+
+
+def test_an_event_of_a_known_partition_means_that_one() -> None:
+    shard = Shard()
+    shard.fold(change(1, CreateTable(image())), change(3, after=2))
+    shard.fold(*load(3, "a", "other"), change(4, drop("a")))
+    assert shard.partitions() == {"other": b"p"}
+    assert shard.cold() is None
+
+
+@pytest.mark.parametrize("is_early", [False, True])
+def test_a_drop_during_a_load_may_mean_a_partition_that_the_load_brings(is_early: bool) -> None:
+    shard = Shard()
+    shard.fold(change(1, CreateTable(image())), change(3, after=2))
+    begin, rows, end = load(3, "a", "b", "other")
+    drops = change(4, drop("a")), change(5, drop("b")), change(6, add("b"))
+    shard.fold(begin, *((*drops, rows) if is_early else (rows, *drops)), end)
+    assert shard.cold() is None
+    assert shard.partitions() == {"b": b"p", "other": b"p"}
 
 
 def test_a_rename_is_forgotten_when_no_writer_can_have_read_before_it(shard: Shard) -> None:
