@@ -1,5 +1,7 @@
 """Writes events of the log to the topic, as what they mean to each table."""
 
+from collections import Counter
+
 import structlog
 
 from connectors.log.listener import ListenerWatch
@@ -9,7 +11,7 @@ from connectors.publish.publisher import Publisher
 from connectors.publish.renames import Renames
 from connectors.publish.routing import route
 from connectors.publish.transaction_tables import TransactionTables
-from connectors.publish.translate import Addressed
+from connectors.publish.translate import Addressed, touched
 from hive.errors import EventError, UnwritableRecordError
 from hive.events.decode import decode
 from hive.events.event_types import OtherEvent
@@ -41,9 +43,7 @@ class EventWriter:
                 remedy="upgrade metastores older than Hive 3.0, and let Hive's schematool make "
                 "the unique index NOTIFICATION_LOG_EVENT_ID",
             )
-        addressed: list[Addressed] = []
-        for row in rows:
-            addressed += self._meaning(row)
+        addressed = self._meaning_of_all(rows) if len(rows) > 1 else self._meaning(rows[0])
         types, shards = rows[0].event_type, self._publisher.shards
         why = "its record would be larger than the topic allows"
         try:
@@ -64,6 +64,18 @@ class EventWriter:
         """Notes that events are missing before the next one."""
         self._transactions.forget()
         self._listener.miss()
+
+    def _meaning_of_all(self, rows: list[NotificationRow]) -> list[Addressed]:
+        """The effects of the rows of one id. In which order they were written isn't known, so those
+        that concern the same table or database count as rows that can't be read."""
+        meanings = [self._meaning(row) for row in rows]
+        times_touched = Counter(name for meaning in meanings for name in touched(meaning))
+        addressed: list[Addressed] = []
+        for row, meaning in zip(rows, meanings, strict=True):
+            is_alone = all(times_touched[name] == 1 for name in touched(meaning))
+            renames = self._renames_before(row.event_id)
+            addressed += meaning if is_alone else renames.undecodable(row)
+        return addressed
 
     def _meaning(self, row: NotificationRow) -> list[Addressed]:
         renames = self._renames or self._renames_before(row.event_id)

@@ -3,7 +3,7 @@
 Objects come from `hive.events` as canonical bytes; the fields that the fold needs are added here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -78,6 +78,13 @@ def undecodable(row: NotificationRow) -> list[Addressed]:
     if row.db_name and row.tbl_name and row.event_type in _NAME_ALL_THEY_TOUCH:
         return _doubt(table_name(row.cat_name, row.db_name, row.tbl_name))
     return [(EVERYWHERE, a.Undecodable(None))]
+
+
+def touched(addressed: Iterable[Addressed]) -> set[TableName | DatabaseName]:
+    """The tables and databases that actions concern; none for the ends of transactions."""
+    subjects = ((address, a.subject_of(action)) for address, action in addressed)
+    names = {name for pair in subjects if pair[1] is not None for name in pair}
+    return {name for name in names if isinstance(name, TableName | DatabaseName)}
 
 
 def columns_hash(columns: bytes | None) -> int:

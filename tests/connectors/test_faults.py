@@ -17,11 +17,12 @@ from connectors.settings import Pace
 from hive.events.decode import decode
 from hive.events.event_types import CommitTransaction, Event
 from hive.events.row import NotificationRow
+from hive.names import table_name
 from hive.reader.engines import unpooled_engine
 from metatide.demo.store import Store
 from processors.fold import Fold
 from state.records import Change, Reset
-from state.records.actions import CommitTxn, Undecodable
+from state.records.actions import CommitTxn, DropConstraint, Undecodable
 from state.topic import Topic
 from state.topic.settings import RECORD_BYTES_MAX
 from tests.connectors.connector_runs import (
@@ -310,6 +311,23 @@ def test_rows_of_one_id_are_all_published(
     assert entry(said, "more than once")["event_id"] == 2
     [both] = [one for one in changes(read(topic), 0) if one.upto == 2]
     assert both.actions == (CommitTxn(21, None), CommitTxn(22, None))
+
+
+def test_rows_of_one_id_about_one_table_put_it_in_doubt(
+    new_metastore_database: Callable[[], str], topic: Topic
+) -> None:
+    log = Log(unpooled_engine(new_metastore_database()), unique=False)
+    for table in "ttu":
+        names = {"DB_NAME": "db", "TBL_NAME": table}
+        message = f'{{"dbName":"db","tableName":"{table}","constraintName":"c"}}'
+        log.write(1, type_="DROP_CONSTRAINT", message=message, **names)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(1)
+    messages = read(topic)
+    records = [one for shard in range(topic.shards) for one in changes(messages, shard)]
+    actions = {action for one in records for action in one.actions}
+    t, u = (table_name(None, "db", table) for table in "tu")
+    assert actions == {Undecodable(t), DropConstraint(u, "c")}
 
 
 def test_a_second_row_of_a_published_id_begins_an_epoch(
