@@ -129,15 +129,15 @@ def reset(work: WorkingSet, record: ResetTable) -> None:
 
     The fault may be as new as the last event, so nothing of the table can be kept. But what it and
     its partitions were called before renames is: late events may come by those names after the next
-    load.
+    load. So is a truncation, which the next load may still read before it is stored.
     """
     name, current = record.table, work.table(record.table)
     if current is None or current.loads.knows(record.at + 1):
         return
-    former_names, partitions_renamed = current.former_names, current.partitions_renamed
     forget_table(work, name)
     state = work.touch_table(name)
-    state.former_names, state.partitions_renamed = former_names, partitions_renamed
+    state.former_names, state.partitions_renamed = current.former_names, current.partitions_renamed
+    state.truncation = current.truncation
     for loads in (state.loads, state.ids_loads):
         loads.raise_floor(record.at, Doubt.RESET)
     if record.load:

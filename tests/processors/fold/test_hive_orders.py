@@ -10,7 +10,7 @@ from hive.thrift.structs import PARTITION, TABLE
 from processors.fold.truncations import READS_MAX
 from state import keys
 from state.loads import Cold
-from state.records import LoadBegin, LoadEnd, LoadRows, Reread, Rows
+from state.records import LoadBegin, LoadEnd, LoadRows, Reread, ResetTable, Rows
 from state.records.actions import (
     AllocateWriteIds,
     AlterPartition,
@@ -104,6 +104,13 @@ def test_a_truncation_during_a_load_is_compared_at_its_end() -> None:
     begin, rows, end = load(2, table(FULL))
     shard.fold(begin, change(2, truncation(table(EMPTY))), rows, end)
     assert figures(shard) is None
+
+
+def test_a_truncation_outlasts_an_order_to_load_the_table(truncated: Shard) -> None:
+    truncated.fold(ResetTable(0, 2, NAME), *load(2, table(FULL)))
+    assert figures(truncated) is None
+    truncated.fold(reread(2, table(EMPTY)))
+    assert figures(truncated) == EMPTY
 
 
 def test_a_truncation_that_is_never_stored_is_not_waited_for_without_end(truncated: Shard) -> None:
