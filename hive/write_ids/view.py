@@ -71,11 +71,13 @@ class WriteIdView:
     def is_open(self, write_id: int) -> bool:
         return self._open_entry(write_id) is not None
 
+    def open_ids(self) -> Iterator[int]:
+        """The open ids, ascending."""
+        return (id_ for id_, _, _ in self._open())
+
     def min_open(self) -> int | None:
         """The least open id."""
-        for id_, _, _ in self._open():
-            return id_
-        return None
+        return next(self.open_ids(), None)
 
     def open_txns(self) -> Iterator[int]:
         """The transactions of the open ids."""

@@ -15,7 +15,7 @@ from processors.fold.names import note_type
 from processors.fold.statistics import statistics_guard, statistics_key
 from processors.fold.table_change import TableChange
 from processors.fold.working_set import WorkingSet
-from processors.fold.write_ids import merge
+from processors.fold.write_ids import PENDING_MAX, doubt_overtaken, ended_ids, merge
 from state import keys
 from state.loads import Doubt, EndedLoad, Loads
 from state.records import LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind, actions
@@ -107,6 +107,7 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
     assert loads.open is not None
     opened = loads.open
     complete = opened.next == record.chunks and not opened.early and lo >= opened.applied
+    ended = ended_ids(work, opened.write_ids) if opened.write_ids is not None else []
     if target.table is not None:
         # The ends of transactions are kept as long as a load is open.
         _end_write_ids(work, record, target.table, opened.write_ids if complete else None)
@@ -130,6 +131,8 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
             if work.txn.get(keys.of_table(keys.TABLE, record.scope.name)) is None:
                 target.table.id = 0
             truncations.look(work, record.scope.name, target.table)
+            for write_id in ended:
+                doubt_overtaken(work, record.scope.name, work.head.applied, write_id)
         for event, action in take_deferred(work, record.scope.name):
             change = TableChange(work, record.scope.name, target.table, event)
             DEFERRED[type(action)](change, action)
@@ -149,6 +152,10 @@ def _end_write_ids(
     if ids.loading and alone:
         ids.end_load()
     if not (ids.cold or ids.loading):
+        is_unsaid = state.pending_upto > ids.hwm and not state.partitioned
+        if is_unsaid and ids.open_count <= PENDING_MAX:
+            # Whoever holds an open id may have written.
+            state.pending = sorted({*state.pending, *ids.open_ids()})
         # By now the list has all ids that were open at any write, whichever load brought it.
         state.pending_upto = min(state.pending_upto, ids.hwm)
         state.drop_ended(ids)

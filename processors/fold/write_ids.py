@@ -4,13 +4,14 @@ import msgspec
 
 from hive.names import TableName
 from hive.write_ids.pages import Ended, Loaded, WriteIdsCold
+from hive.write_ids.tracker import WriteIdTracker
 from processors.fold.table_change import TableChange, change_of
 from processors.fold.working_set import WorkingSet
 from state import entries, keys, kv
 from state.records import OpenTransactions, Scope, ScopeKind
 from state.records.actions import AbortTxn, AllocateWriteIds, CommitTxn
 from state.records.objects import WriteIdsImage
-from state.tables import TABLE_ROW, UNKNOWN_IDS
+from state.tables import TABLE_ROW, UNKNOWN_IDS, TableState
 
 ENDED_MAX = 100_000
 """How many ends of transactions are kept for open loads. If a load needs more, some ids stay open
@@ -112,9 +113,13 @@ def compare_open(work: WorkingSet, record: OpenTransactions) -> None:
         if (txn := keys.txn_of(key)) not in open_txns
     }
     for table in sorted({table for tables in hidden.values() for table in tables}):
-        if work.table(table) is None:
+        state = work.table(table)
+        if state is None:
             continue
-        work.write_ids(table).expect_open(record.at, open_txns)
+        ids = work.write_ids(table)
+        ids.expect_open(record.at, open_txns)
+        if _may_have_written(state, ids, None):
+            doubt_overtaken(work, table, work.head.applied, None)
         _signal_if_cold(work, table, record.at)
     for txn, tables in hidden.items():
         if not any(_may_hold(work, txn, table) for table in tables):
@@ -155,12 +160,13 @@ def _end(
         return
     work.txn.delete(key)
     for table in _decode_tables(encoded):
-        if work.table(table) is None:
+        state = work.table(table)
+        if state is None:
             continue
         ids = work.write_ids(table)
         write_id = ids.id_of(txn)
-        if write_id is not None:
-            _doubt_overtaken(work, table, event, write_id)
+        if _may_have_written(state, ids, write_id):
+            doubt_overtaken(work, table, event, write_id)
         if committed:
             ids.commit(event, txn, _ids_in(pairs, table))
         else:
@@ -168,18 +174,31 @@ def _end(
         _signal_if_cold(work, table, event)
 
 
-def _doubt_overtaken(work: WorkingSet, name: TableName, event: int, write_id: int) -> None:
-    """Puts a table in doubt to which an ending transaction wrote before another did. Where the
-    first merges its statistics after the second's write, a metastore may store the first one's
-    write id again without an event.
+def ended_ids(work: WorkingSet, image: WriteIdsImage) -> list[int]:
+    """The open ids of an image whose transactions have ended since its load began."""
+    return [id_ for txn, id_ in image.open if work.txn.get(keys.ended_txn(txn)) is not None]
+
+
+def doubt_overtaken(work: WorkingSet, name: TableName, event: int, write_id: int | None) -> None:
+    """Puts a table in doubt to which an ending transaction may have written before another did.
+    Where the first merges its statistics after the second's write, a metastore may store the first
+    one's write id again without an event. The id is None if it isn't known.
     """
     state = work.table(name)
     assert state is not None
-    if state.partitioned or not state.has_written(write_id):
+    # The end of a load looks at the transactions that have ended since it was read.
+    if state.partitioned or state.loads.open is not None:
         return
     value = entries.live(work.txn.get(keys.of_table(keys.TABLE, name)))
     if value is not None and entries.decode(value).write_id != write_id:
         change_of(work, name, event).doubt_object(TABLE_ROW)
+
+
+def _may_have_written(state: TableState, ids: WriteIdTracker, write_id: int | None) -> bool:
+    """Whether an ending transaction may have written to the table, by its id there."""
+    if write_id is None:
+        return ids.cold is not None and bool(state.pending or state.pending_upto)
+    return state.has_written(write_id)
 
 
 def _keep_end(

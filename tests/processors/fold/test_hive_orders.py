@@ -10,7 +10,7 @@ from hive.thrift.structs import PARTITION, TABLE
 from processors.fold.truncations import READS_MAX
 from state import keys
 from state.loads import Cold
-from state.records import LoadBegin, LoadEnd, LoadRows, Reread, ResetTable, Rows
+from state.records import LoadBegin, LoadEnd, LoadRows, OpenTransactions, Reread, ResetTable, Rows
 from state.records.actions import (
     AllocateWriteIds,
     AlterPartition,
@@ -19,7 +19,7 @@ from state.records.actions import (
     CreateTable,
     DropTable,
 )
-from state.records.objects import PartitionImage, TableImage, fingerprint
+from state.records.objects import PartitionImage, TableImage, WriteIdsImage, fingerprint
 from state.shard_reader import ShardReader
 from state.tables import TABLE_ROW
 from tests.processors.fold.shard import SCOPE, Shard, add, change, statistics, table
@@ -260,6 +260,43 @@ def test_a_writer_that_ends_after_another_wrote_may_have_stored_its_id_again(
     assert shard.doubtful() == doubtful
     shard.fold(reread(6, images[2]))
     assert shard.doubtful() == set()
+
+
+@pytest.mark.parametrize("is_loading", [False, True])
+@pytest.mark.parametrize(("txn", "doubtful"), [(101, {TABLE_ROW}), (102, set())])
+def test_a_writer_from_before_a_load_may_have_stored_its_id_again(
+    txn: int, doubtful: set[tuple[str, ...]], is_loading: bool
+) -> None:
+    ids = WriteIdsImage(2, ((101, 1), (102, 2)), ())
+    rows = Rows(tables=(managed(2),), write_ids=(ids,))
+    begin, _, end = load(4, managed(2))
+    shard, ends = Shard(), change(5, CommitTxn(txn, None))
+    shard.fold(begin, LoadRows(0, "load-4", SCOPE, 4, 0, rows), change(4))
+    shard.fold(*((ends, end) if is_loading else (end, ends)))
+    assert shard.doubtful() == doubtful
+    shard.fold(reread(5, managed(1)))
+    assert shard.doubtful() == set()
+
+
+@pytest.mark.parametrize("txn", [101, 102])
+def test_a_writer_that_ends_while_write_ids_are_cold_may_have_stored_its_id_again(txn: int) -> None:
+    shard = with_two_transactions()
+    shard.fold(
+        change(3, written(managed(0), managed(1))), change(4, written(*map(managed, (1, 2))))
+    )
+    shard.fold(change(5, AllocateWriteIds(NAME, (103,), (9,))))
+    assert shard.doubtful() == set()
+    shard.fold(change(6, CommitTxn(txn, None)))
+    assert shard.doubtful() == {TABLE_ROW}
+
+
+def test_a_writer_that_ends_without_an_event_may_have_stored_its_id_again() -> None:
+    shard = with_two_transactions()
+    shard.fold(
+        change(3, written(managed(0), managed(1))), change(4, written(*map(managed, (1, 2))))
+    )
+    shard.fold(OpenTransactions(0, 4, (102,)))
+    assert shard.doubtful() == {TABLE_ROW}
 
 
 def test_a_writer_that_ends_is_not_overtaken_by_what_it_wrote_itself() -> None:
