@@ -15,7 +15,10 @@ def reread(work: WorkingSet, record: Reread) -> None:
     current = work.table(name)
     if current is None or not current.loads.complete(work.head.floor):
         return
-    if record.table_id != current.id or record.at < current.loads.floor:
+    ended = current.loads.ended
+    assert ended is not None
+    # Events up to the last load's `lo` bring no news any more, even of what is reread.
+    if record.table_id != current.id or record.at < max(current.loads.floor, ended.lo):
         return
     state = work.touch_table(name)
     rows = {keys.named_values(image.values): image for image in record.rows.partitions}

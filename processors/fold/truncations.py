@@ -43,7 +43,9 @@ def look(work: WorkingSet, name: TableName, state: TableState) -> None:
         return
     state.truncation = msgspec.structs.replace(truncation, reads=truncation.reads + 1)
     work.txn.delete(key)
-    TableChange(work, name, state, truncation.event).doubt_object(TABLE_ROW)
+    # A reread that came late, from before what is known, mustn't settle it.
+    event = max(truncation.event, work.head.applied)
+    TableChange(work, name, state, event).doubt_object(TABLE_ROW)
 
 
 def _figures(data: bytes) -> int:

@@ -106,6 +106,18 @@ def test_a_truncation_during_a_load_is_compared_at_its_end() -> None:
     assert figures(shard) is None
 
 
+@pytest.mark.parametrize("is_ahead", [False, True])
+def test_an_earlier_reread_doesn_t_settle_what_a_later_load_has_read(
+    truncated: Shard, is_ahead: bool
+) -> None:
+    full = table(FULL | {"comment": "new"})
+    truncated.fold(*([] if is_ahead else [change(3)]), *load(3, full))
+    truncated.fold(reread(2, table(EMPTY)))
+    assert figures(truncated) is None
+    truncated.fold(change(3), reread(3, table(EMPTY)))
+    assert figures(truncated) == EMPTY
+
+
 def test_a_truncation_outlasts_an_order_to_load_the_table(truncated: Shard) -> None:
     truncated.fold(ResetTable(0, 2, NAME), *load(2, table(FULL)))
     assert figures(truncated) is None
