@@ -59,12 +59,14 @@ def alter_partitions(
     transactional = table_before is not None and table_before.transactional
     tells_ids = not truncate or transactional or write_id <= 0
     partitions = tuple(_altered(text, tells_ids) for text in message.partition_list_json)
+    all_values = [partition.values for partition in partitions]
+    is_each_once = len(set(all_values)) == len(all_values)
     return AlterPartitions(
         **common,
         table=named(row, message.db, message.table),
         table_before=table_before,
         partitions=partitions,
-        known=not any("" in partition.values for partition in partitions),
+        known=is_each_once and not any("" in values for values in all_values),
         write_id=write_id,
         truncate=truncate,
     )

@@ -120,7 +120,8 @@ class AlterPartitions(PartitionEvent, frozen=True, tag=True, kw_only=True):
     """The event ALTER_PARTITIONS: never a rename, and without the state before.
 
     `known` is False if the metastore wrote the partitions one by one, because a value of one is
-    empty: then it locked none of them, and may have stored something else than the event says.
+    empty: then it locked none of them, and may have stored something else than the event says. Nor
+    is it said which image was stored of a partition that has several.
     """
 
     partitions: tuple[PartitionImage, ...]

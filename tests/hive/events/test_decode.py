@@ -125,7 +125,7 @@ def test_one_row_may_hold_5000_partitions() -> None:
 
 def test_partitions_that_were_not_altered_at_once_are_not_known() -> None:
     """Those among which one has an empty value."""
-    for values, known in ((("a", "b"), True), (("a", ""), False)):
+    for values, known in ((("a", "b"), True), (("a", ""), False), (("a", "a"), False)):
         altered = [partition(value, "1") for value in values]
         assert event("ALTER_PARTITIONS", messages.alter_partitions(TABLE, altered)).known is known
 
