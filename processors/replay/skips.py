@@ -19,7 +19,8 @@ class Skips:
 
     def __init__(self) -> None:
         self._ranges: dict[tuple[int, int], None] = {}
-        self._searched = 0
+        self._first = self._searched = 0
+        """Everything from the first of these offsets to the other was searched."""
 
     def cover(self, offset: int) -> bool:
         """Whether an order is known that skips this record."""
@@ -35,7 +36,12 @@ class Skips:
             # The topic lost its end, and with it perhaps an order.
             self._ranges.clear()
             self._searched = 0
+        if offset + 1 < self._first:
+            # The shard is built again, from before what was searched.
+            self._searched = 0
         start = max(offset + 1, self._searched)
+        if start > self._searched:
+            self._first = start
         for batch in reader.read(shard, start, end) if start < end else ():
             for at, value in batch:
                 order = skip_in(value)

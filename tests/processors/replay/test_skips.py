@@ -48,3 +48,11 @@ def test_a_search_that_is_stopped_goes_on_where_it_was() -> None:
     stop.clear()
     assert reader.search(skips, 0, stop)
     assert reader.read_offsets == [1, 2]
+
+
+def test_a_shard_that_is_built_again_finds_earlier_orders() -> None:
+    reader, skips = Reader(GARBAGE, ORDER, GARBAGE, encode(Skip(0, 2, 2))), Skips()
+    assert reader.search(skips, 2)
+    assert reader.search(skips, 0)
+    assert reader.search(skips, 2)
+    assert reader.read_offsets == [3, 1, 2, 3]
