@@ -149,7 +149,7 @@ BUGS: Final = (
         "a client over Thrift doesn't see what it wrote",
         2,
         "query_api.thrift.own_writes",
-        "            self._reading = asyncio.get_running_loop().create_task(self._date())",
+        "            self.date_again()",
         "            pass",
     ),
     Bug(
