@@ -53,10 +53,8 @@ def change_table(change: TableChange, action: AlterTable) -> None:
         signal_ids(work, name, event)
     if not state.loads.may_include(event):
         state.describe(image)
-    state.truncation = None
-    if action.truncates:
-        truncations.note(state, event, image)
-        truncations.look(work, name, state)
+    truncations.note(state, event, action)
+    truncations.look(work, name, state)
     if action.rewrites and not _bare(work, state):
         change.clear(keys.BELOW_TABLE)
         if state.detailed and not image.managed:
@@ -134,6 +132,9 @@ def reset(work: WorkingSet, record: ResetTable) -> None:
     name, current = record.table, work.table(record.table)
     if current is None or current.loads.knows(record.at + 1):
         return
+    for event, action in take_deferred(work, name):
+        if isinstance(action, AlterTable):
+            truncations.note(current, event, action)
     forget_table(work, name)
     state = work.touch_table(name)
     state.former_names, state.partitions_renamed = current.former_names, current.partitions_renamed

@@ -14,7 +14,8 @@ from hive.thrift.view import TableView
 from processors.fold.table_change import TableChange
 from processors.fold.working_set import WorkingSet
 from state import entries, keys
-from state.records.objects import TableImage, fingerprint
+from state.records.actions import AlterTable
+from state.records.objects import fingerprint
 from state.tables import TABLE_ROW, TableState, Truncation
 
 READS_MAX: Final = 4
@@ -24,10 +25,10 @@ sooner for readers."""
 _FIGURES: Final = ("numFiles", "numRows", "rawDataSize", "totalSize")
 
 
-def note(state: TableState, event: int, image: TableImage) -> None:
-    """Notes the figures that a truncation will store."""
-    if not image.partitioned:
-        state.truncation = Truncation(event, _figures(image.data))
+def note(state: TableState, event: int, action: AlterTable) -> None:
+    """Notes the figures that a truncation will store; another alter has stored its own."""
+    will_store = action.truncates and not action.table.partitioned
+    state.truncation = Truncation(event, _figures(action.table.data)) if will_store else None
 
 
 def look(work: WorkingSet, name: TableName, state: TableState) -> None:

@@ -125,6 +125,17 @@ def test_a_truncation_outlasts_an_order_to_load_the_table(truncated: Shard) -> N
     assert figures(truncated) == EMPTY
 
 
+def test_a_truncation_during_a_load_outlasts_an_order_before_its_end() -> None:
+    shard = Shard()
+    shard.fold(change(1, CreateTable(table(FULL))))
+    begin, _, _ = load(1, table(FULL))
+    shard.fold(begin, change(2, truncation(table(EMPTY))), ResetTable(0, 2, NAME))
+    shard.fold(*load(2, table(FULL)))
+    assert figures(shard) is None
+    shard.fold(reread(2, table(EMPTY)))
+    assert figures(shard) == EMPTY
+
+
 def test_a_truncation_that_is_never_stored_is_not_waited_for_without_end(truncated: Shard) -> None:
     for _ in range(READS_MAX):
         truncated.fold(reread(2, table(FULL)))
