@@ -89,9 +89,7 @@ class Requirement(msgspec.Struct, frozen=True):
         """How old the log may be that confirms what another worker answered; None if that may not
         be cached.
         """
-        if self.must_be_current:
-            return self.max_age_ms
-        return ANY_AGE_MS if self.takes_any else None
+        return ANY_AGE_MS if self.takes_any else self.age_ms_max
 
 
 class Defaults(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """Writes events of the log to the topic, as what they mean to each table."""
 
 from collections import Counter
+from itertools import chain
 
 import structlog
 
@@ -68,12 +69,13 @@ class EventWriter:
     def _meaning_of_all(self, rows: list[NotificationRow]) -> list[Addressed]:
         """The effects of the rows of one id. In which order they were written isn't known, so those
         that concern the same table or database count as rows that can't be read."""
+        renames = self._renames_before(rows[0].event_id)
         meanings = [self._meaning(row) for row in rows]
-        times_touched = Counter(name for meaning in meanings for name in touched(meaning))
+        names_touched = [touched(meaning) for meaning in meanings]
+        times_touched = Counter(chain.from_iterable(names_touched))
         addressed: list[Addressed] = []
-        for row, meaning in zip(rows, meanings, strict=True):
-            is_alone = all(times_touched[name] == 1 for name in touched(meaning))
-            renames = self._renames_before(row.event_id)
+        for row, meaning, names in zip(rows, meanings, names_touched, strict=True):
+            is_alone = all(times_touched[name] == 1 for name in names)
             addressed += meaning if is_alone else renames.undecodable(row)
         return addressed
 

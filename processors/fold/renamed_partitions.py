@@ -75,14 +75,17 @@ def forget(work: WorkingSet, table: TableName) -> None:
 
 
 def _may_be_misnamed(change: TableChange) -> bool:
-    renamed_at = change.state.partitions_renamed
-    return renamed_at >= 0 and change.event - renamed_at <= MISNAMED_EVENTS_MAX
+    return _is_late(change, change.state.partitions_renamed)
 
 
 def may_be_unknown(change: TableChange) -> bool:
     """Whether an event may use values of before a rename that isn't known."""
-    floor = change.work.head.renames_floor
-    return floor >= 0 and change.event - floor <= MISNAMED_EVENTS_MAX
+    return _is_late(change, change.work.head.renames_floor)
+
+
+def _is_late(change: TableChange, renamed_at: int) -> bool:
+    """Whether the writer of an event may have begun before a rename; -1 if there was none."""
+    return renamed_at >= 0 and change.event - renamed_at <= MISNAMED_EVENTS_MAX
 
 
 def _may_be_any(change: TableChange, values: tuple[str, ...]) -> bool:
