@@ -31,6 +31,8 @@ ROWS_MAX = 2_000
 BYTES_MAX = 16 * 1024 * 1024
 """A poll brings about this much at most; a single event may be larger."""
 EVENTS_AT_ONCE = 500
+EVENTS_SOUGHT_MAX = 10_000
+"""A statement looks at this many events at most for those of a type, which no index tells."""
 LOOK_S = 1.0
 """While nothing happens, the log is looked at this often. Between these looks the sequence tells
 whether an event was written, at a tenth of the cost to the server."""
@@ -117,18 +119,20 @@ class SqlSource:
         return next((row[0] for row in self._run(connection, statement, {})), None)
 
     def alters(self, upto: int) -> Iterator[NotificationRow]:
-        connection, tables = self._connected()
-        first = upto - MISNAMED_EVENTS_MAX
+        _, tables = self._connected()
         sized = notification_log.alter_sizes(tables)
-        sizes = self._run(connection, sized, {"after": first, "upto": upto})
         statement = notification_log.alters(tables)
-        for after, last in _ranges(sizes, self._limits["bytes"]):
+        for first in range(max(upto - MISNAMED_EVENTS_MAX, 0), upto, EVENTS_SOUGHT_MAX):
+            sought = {"after": first, "upto": min(first + EVENTS_SOUGHT_MAX, upto)}
             connection, _ = self._connected()
-            # No name holds them: while the next ones are read, these must be gone.
-            yield from starmap(
-                notification_log.row,
-                self._run(connection, statement, {"after": after, "upto": last}),
-            )
+            sizes = self._run(connection, sized, sought)
+            for after, last in _ranges(sizes, self._limits["bytes"]):
+                connection, _ = self._connected()
+                # No name holds them: while the next ones are read, these must be gone.
+                yield from starmap(
+                    notification_log.row,
+                    self._run(connection, statement, {"after": after, "upto": last}),
+                )
 
     def open_transactions(self) -> OpenTxns:
         connection, tables = self._connected()

@@ -119,6 +119,16 @@ def test_alters_come_in_order_and_no_other_events_do(log: Log) -> None:
         source.close()
 
 
+def test_alters_are_sought_in_stretches_of_the_log(log: Log) -> None:
+    edge = sql_source.EVENTS_SOUGHT_MAX
+    written = [1, edge - 1, edge, edge + 1, 2 * edge, 2 * edge + 1]
+    log.write(*written, type_="ALTER_TABLE")
+    source = SqlSource(log.engine)
+    for upto, count in ((edge, 3), (edge + 1, 4), (2 * edge, 5), (2 * edge + 5, 6)):
+        assert [row.event_id for row in source.alters(upto)] == written[:count]
+    source.close()
+
+
 def test_only_some_alters_are_in_memory(log: Log) -> None:
     """A table format's commits are alters of some 100 KiB each."""
     log.write(*range(1, 7), type_="ALTER_TABLE", message="x" * 40)
