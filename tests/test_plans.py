@@ -61,7 +61,7 @@ class NoTopic:
 
     shards = 4
 
-    def send(self, shard: int, record: AnyRecord) -> None:
+    def send(self, shard: int, record: AnyRecord, row_hash: bytes | None = None) -> None:
         pass
 
     def flush(self) -> None:

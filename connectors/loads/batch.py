@@ -15,6 +15,7 @@ from connectors.loads import images
 from connectors.loads.chunks import Load
 from connectors.loads.end_gate import EndGate
 from connectors.loads.sink import Sink
+from connectors.log.last_event import LastEvent, read_last_event
 from hive.errors import InputError, RefusedLoadError, SourceError, UnwritableRecordError
 from hive.names import DatabaseName, TableName
 from hive.reader.constraints import read_constraints
@@ -71,7 +72,8 @@ def refusal(database: Database, error: Exception) -> RefusedLoadError | SourceEr
 class Read(NamedTuple):
     """The outcome of a batch."""
 
-    position: int
+    last: LastEvent
+    """The last event that the batch has seen."""
     loads: tuple[Load, ...]
 
 
@@ -100,16 +102,14 @@ def load(
         load.begin()
     sink.flush()
     with open_snapshot(database.engine, database.version) as snapshot:
-        if gate is not None:
-            gate.see(snapshot)
+        last = read_last_event(snapshot) if gate is None else gate.see(snapshot)
         here = read(snapshot, loads, loaded)
-        position = snapshot.position
     if gate is not None:
         gate.wait()
     for load in here.values():
-        load.end()
+        load.end(last)
     sink.flush()
-    return Read(position, tuple(here.values()))
+    return Read(last, tuple(here.values()))
 
 
 def read(

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from connectors.loads.sink import Sink
+from connectors.log.last_event import LastEvent
 from state.records import LoadBegin, LoadEnd, LoadRows, Rows, Scope
 from state.records.routing import shards_of
 
@@ -76,17 +77,18 @@ class Load:
             self._send(LoadRows(self._epoch, self._id, self.scope, self._position, place, Rows()))
         self.chunks = max(self.chunks, chunks)
 
-    def end(self, hi: int | None = None) -> None:
-        """Sends the End. All was read at one position, or at positions from that one to `hi`."""
+    def end(self, last: LastEvent) -> None:
+        """Sends the End. All was read at positions from the one that was set to this event."""
         self.flush()
         assert self._position is not None
         at = self._position
         chunks = self.chunks * self._places
-        self._send(LoadEnd(self._epoch, self._id, self.scope, at, at if hi is None else hi, chunks))
+        record = LoadEnd(self._epoch, self._id, self.scope, at, last.event_id, chunks)
+        self._send(record, last.hash)
 
-    def _send(self, record: LoadBegin | LoadRows | LoadEnd) -> None:
+    def _send(self, record: LoadBegin | LoadRows | LoadEnd, row_hash: bytes | None = None) -> None:
         for shard in shards_of(self.scope, self._sink.shards):
-            self._sink.send(shard, record)
+            self._sink.send(shard, record, row_hash)
 
 
 def _size(image: Any) -> int:

@@ -7,10 +7,11 @@ has published, nothing would tell afterwards that it belongs to a history which 
 import time
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, suppress
-from typing import Final, NamedTuple
+from typing import Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from connectors.log.last_event import LastEvent, read_last_event
 from connectors.publish.watermark import Watermark
 from hive.errors import SourceError, StoppedError
 from hive.events.row import row_mark
@@ -19,13 +20,6 @@ from hive.reader.snapshot import DatabaseSnapshot
 
 LOOK_S: Final = 5.0
 """A load that waits to end looks this often whether the database still has what it has seen."""
-
-
-class _LastEvent(NamedTuple):
-    """The last event that a snapshot saw."""
-
-    event: int
-    mark: int
 
 
 class EndGate:
@@ -47,24 +41,27 @@ class EndGate:
         self._open_snapshot = open_snapshot
         self._going_on = going_on
         self._published = watermark.event(epoch, shards)
-        self._last_event: _LastEvent | None = None
+        self._last_event: LastEvent | None = None
 
-    def see(self, snapshot: DatabaseSnapshot) -> None:
-        """Notes what the snapshot of the loads has seen, and refuses one that is behind."""
+    def see(self, snapshot: DatabaseSnapshot) -> LastEvent:
+        """Notes what the snapshot of the loads has seen, and refuses one that is behind. Its last
+        event comes without its row if brokers have that already."""
         event = snapshot.position
         if event < self._published:
             raise SourceError(
                 f"the database has come to event {event} only, but event {self._published} was "
                 "published before a load began: it isn't the one that was followed, or lost events"
             )
-        if event > self._published or self._watermark.mark(self._epoch, event) is not None:
-            self._last_event = _LastEvent(event, mark_of_event(snapshot, event))
+        if event <= self._published and self._watermark.mark(self._epoch, event) is None:
+            return LastEvent(event)
+        self._last_event = read_last_event(snapshot)
+        return self._last_event
 
     def wait(self) -> None:
         """Returns when all that was seen is published."""
         if self._last_event is None:
             return
-        event, mark = self._last_event
+        event, _, mark = self._last_event
         self._await_published(event)
         published = self._watermark.mark(self._epoch, event)
         if published is not None and mark:

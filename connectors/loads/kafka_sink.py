@@ -36,12 +36,12 @@ class KafkaSink:
     def shards(self) -> int:
         return self._topic.shards
 
-    def send(self, shard: int, record: AnyRecord) -> None:
+    def send(self, shard: int, record: AnyRecord, row_hash: bytes | None = None) -> None:
         """Sends a record; waits while too many are unacknowledged."""
         value = encode(record)
         upto = record.hi if isinstance(record, LoadEnd) else 0
         written = headers.write(
-            RecordHeaders(RecordKind.LOAD, self._epoch, upto, _NAMES[type(record)])
+            RecordHeaders(RecordKind.LOAD, self._epoch, upto, _NAMES[type(record)], row_hash)
         )
         self._sender.send(self._topic.name, shard, value, written)
         self._sender.serve()

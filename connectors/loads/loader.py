@@ -290,7 +290,7 @@ class Loader:
             if whole:
                 gate = self._gate(database, epoch, whole)
                 read = batch.load(database, sink, epoch, whole, self.progress.read, gate)
-                positions.append(read.position)
+                positions.append(read.last.event_id)
         except batch.CONTENT_ERRORS as error:
             raise batch.refusal(database, error) from error
         except MachineError:

@@ -28,8 +28,8 @@ class Tail:
     """The last event that a load of each epoch has seen: the epoch that counts is known later."""
     trace: int = 0
     """The latest epoch of any record, though it says nothing of the position."""
-    published: set[PublishedEvent] = field(default_factory=set)
-    """The events of this epoch whose hashes are known."""
+    published: dict[int, set[PublishedEvent]] = field(default_factory=dict)
+    """The events of each epoch whose hashes are known, and the last ones that loads have seen."""
     comparable_records: int = 0
     """The number of records seen that tell what was published or loaded."""
     offset: int | None = None
@@ -60,6 +60,8 @@ class Tail:
             self.trace = head.epoch
         if head.kind is RecordKind.LOAD:
             self.loaded[head.epoch] = max(self.loaded.get(head.epoch, 0), head.upto)
+        if head.hash is not None:
+            self.published.setdefault(head.epoch, set()).add(PublishedEvent(head.upto, head.hash))
         newer = not self.found or follows(head.epoch, self.epoch)
         if not newer and head.epoch != self.epoch:
             return
@@ -67,12 +69,8 @@ class Tail:
             self._take(head, offset, reset=False)
         elif head.kind is RecordKind.RESET and newer:
             self._take(head, offset, reset=True)
-        if head.hash is not None:
-            self.published.add(PublishedEvent(head.upto, head.hash))
 
     def _take(self, head: RecordHeaders, offset: int, *, reset: bool) -> None:
-        if head.epoch != self.epoch:
-            self.published.clear()
         self.epoch, self.upto, self.hash, self._reset = head.epoch, head.upto, head.hash, reset
         self.offset = offset
 
@@ -94,7 +92,7 @@ class Tails:
     trace: int = 0
     """The latest epoch of any record: a later one than `epoch` has lost its beginning."""
     published: frozenset[PublishedEvent] = frozenset()
-    """What was found of the epoch, by whichever connector."""
+    """What was found of the epoch, by whichever connector or load."""
 
     @property
     def lowest(self) -> int:
@@ -163,5 +161,5 @@ def _together(tails: Mapping[int, Tail], ends: Mapping[int, int]) -> Tails:
         tuple(tails[shard].offset for shard in shards),
         max((tail.loaded.get(epoch, 0) for tail in tails.values()), default=0),
         max(tail.trace for tail in tails.values()),
-        frozenset().union(*(tail.published for tail in current)),
+        frozenset().union(*(tail.published.get(epoch, ()) for tail in tails.values())),
     )

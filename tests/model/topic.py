@@ -28,7 +28,7 @@ class Topic:
     def epoch(self) -> int:
         return len(self.histories) - 1
 
-    def send(self, shard: int, record: AnyRecord) -> None:
+    def send(self, shard: int, record: AnyRecord, row_hash: bytes | None = None) -> None:
         if isinstance(record, Change) and record.epoch == self.epoch and _is_last(record):
             self.tails[shard] = max(self.tails[shard], record.upto)
         self.shards[shard].append(record)

@@ -78,7 +78,7 @@ BUGS: Final = (
         "a load ends before the events that it has seen are published",
         "a-load-whose-events-were-replaced",
         "connectors.loads.end_gate",
-        "        if self._last_event is None:",
+        "        if event <= self._published and self._watermark.mark(self._epoch, event) is None:",
         "        if True:",
     ),
     Bug(

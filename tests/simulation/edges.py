@@ -118,6 +118,7 @@ class Surroundings:
             (batch, "uuid", SimpleNamespace(uuid4=self._id)),
             (connectors.loads.end_gate, "mark_of_event", database_reads.mark_of_event),
             (connectors.loads.loader, "read_last_event", database_reads.read_last_event),
+            (connectors.loads.end_gate, "read_last_event", database_reads.read_last_event),
             (rereads, "open_snapshot", database_reads.open_snapshot),
             (rereads, "_read", database_reads.reread),
             (

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
+from operator import attrgetter
 
 import structlog
 from pyspark import SparkContext
@@ -133,7 +134,7 @@ def _endings(results: Sequence[TaskResult], loads: Loads) -> list[FinishedLoad]:
             scope,
             loads[scope],
             written[0][0].position,
-            max(result.position for _, result in written),
+            max((result.last for _, result in written), key=attrgetter("event_id")),
             tuple(result.chunks for _, result in sorted(written, key=lambda pair: pair[0].place)),
         )
         for scope, written in parts.items()

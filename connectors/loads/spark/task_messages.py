@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from sqlalchemy import func, select
 
 from connectors.loads.plan import BATCH_PARTITIONS_MAX, BATCH_SCOPES_MAX, Planned
+from connectors.log.last_event import LastEvent
 from hive.names import TableName, table_name
 from hive.reader.details import has_id
 from hive.reader.snapshot import DatabaseSnapshot
@@ -81,7 +82,8 @@ class TaskResult(NamedTuple):
     """The result of a task, for the driver."""
 
     work: WholeLoads | LoadPart
-    position: int
+    last: LastEvent
+    """The last event that the task has seen."""
     chunks: int
     ended: tuple[Scope, ...]
     fault: str | None = None
@@ -93,7 +95,8 @@ class FinishedLoad(NamedTuple):
     scope: Scope
     load: str
     lo: int
-    hi: int
+    last: LastEvent
+    """The last event that any part has seen."""
     chunks: tuple[int, ...]
     """The number of chunks of each place."""
 

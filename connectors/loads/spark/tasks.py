@@ -35,6 +35,7 @@ from connectors.loads.spark.task_messages import (
     TaskResult,
     WholeLoads,
 )
+from connectors.log.last_event import LastEvent, read_last_event
 from hive.errors import MetatideError, RefusedLoadError
 from hive.reader.engines import unpooled_engine
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
@@ -84,7 +85,7 @@ def load(reach: Reach, work: WholeLoads | LoadPart) -> TaskResult:
 
 
 def _failed(work: WholeLoads | LoadPart, why: str) -> TaskResult:
-    return TaskResult(work, 0, 0, (), f"{work.what}: {why}")
+    return TaskResult(work, LastEvent(0), 0, (), f"{work.what}: {why}")
 
 
 def end(reach: Reach, endings: Iterable[FinishedLoad]) -> Iterator[None]:
@@ -98,7 +99,7 @@ def end(reach: Reach, endings: Iterable[FinishedLoad]) -> Iterator[None]:
                 part.read_at(ending.lo)
                 part.chunks = chunks
                 part.fill(most)
-            part.end(ending.hi)
+            part.end(ending.last)
             ended += 1
         sink.flush()
     reach.counts.scopes(ended)
@@ -109,29 +110,29 @@ def _load_whole(reach: Reach, sink: KafkaSink, work: WholeLoads) -> TaskResult:
     loads = {scope: Load(sink, reach.epoch, load, scope) for scope, load in work.loads}
     with _snapshot(reach) as snapshot:
         here = read(snapshot, loads, reach.counts.partitions)
-        position = snapshot.position
+        last = read_last_event(snapshot)
     for whole in here.values():
-        whole.end()
+        whole.end(last)
     sink.flush()
     reach.counts.scopes(len(here))
-    return TaskResult(work, position, sum(whole.chunks for whole in here.values()), tuple(here))
+    return TaskResult(work, last, sum(whole.chunks for whole in here.values()), tuple(here))
 
 
 def _load_alone(reach: Reach, sink: KafkaSink, work: WholeLoads) -> TaskResult:
     """Loads what a refused batch holds one by one, as new loads: what can't be loaded keeps nothing
     else out."""
-    database, positions, ended, faults = _database(reach), [0], [], []
+    database, last, ended, faults = _database(reach), LastEvent(0), [], []
     for scope, _ in work.loads:
         try:
             batch = load_batch(database, sink, reach.epoch, [scope], reach.counts.partitions)
         except CONTENT_ERRORS as error:
             faults.append(f"load of {scope.kind.value} {scope.name}: {refusal(database, error)}")
         else:
-            positions.append(batch.position)
+            last = batch.last
             ended.append(scope)
     sink.flush()
     reach.counts.scopes(len(ended))
-    return TaskResult(work, max(positions), 0, tuple(ended), "; ".join(faults) or None)
+    return TaskResult(work, last, 0, tuple(ended), "; ".join(faults) or None)
 
 
 def _load_part(reach: Reach, sink: KafkaSink, work: LoadPart) -> TaskResult:
@@ -142,9 +143,9 @@ def _load_part(reach: Reach, sink: KafkaSink, work: LoadPart) -> TaskResult:
         if work.place == 0:
             read_table_alone(snapshot, part)
         read_stretch(snapshot, part, work.table, work.first, work.last, reach.counts.partitions)
-        position = snapshot.position
+        last = read_last_event(snapshot)
     sink.flush()
-    return TaskResult(work, position, part.chunks, ())
+    return TaskResult(work, last, part.chunks, ())
 
 
 @contextmanager

@@ -65,7 +65,7 @@ class Topic:
     def published(self) -> int:
         return max(self._tails)
 
-    def send(self, shard: int, record: AnyRecord) -> None:
+    def send(self, shard: int, record: AnyRecord, row_hash: bytes | None = None) -> None:
         self.put(shard, record)
         self._meanwhile()
 

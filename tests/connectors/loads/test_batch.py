@@ -31,7 +31,7 @@ class Sink:
     def __init__(self) -> None:
         self.records: list[AnyRecord] = []
 
-    def send(self, _shard: int, record: AnyRecord) -> None:
+    def send(self, _shard: int, record: AnyRecord, _row_hash: bytes | None = None) -> None:
         self.records.append(record)
 
     def flush(self) -> None:

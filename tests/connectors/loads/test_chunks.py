@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.loads.chunks import Load
+from connectors.log.last_event import LastEvent
 from hive.names import table_name
 from state.records import AnyRecord, LoadEnd, LoadRows, Scope, ScopeKind
 from state.records.objects import NameImage
@@ -17,7 +18,7 @@ class RecordList:
     def __init__(self) -> None:
         self.records: list[AnyRecord] = []
 
-    def send(self, shard: int, record: AnyRecord) -> None:
+    def send(self, shard: int, record: AnyRecord, row_hash: bytes | None = None) -> None:
         self.records.append(record)
 
     def flush(self) -> None:
@@ -35,7 +36,7 @@ def test_places_fill_up_to_one_row_of_numbers(chunks: list[int]) -> None:
             part.flush()
         assert part.chunks == count
         part.fill(max(chunks))
-    part.end(7)
+    part.end(LastEvent(7))
     *rows, end = sink.records
     numbers = [one.number for one in rows if isinstance(one, LoadRows)]
     assert end == LoadEnd(0, "load", SCOPE, 3, 7, len(numbers))

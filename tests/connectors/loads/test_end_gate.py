@@ -9,6 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from connectors.loads import end_gate
 from connectors.loads.end_gate import EndGate
+from connectors.log.last_event import LastEvent
 from connectors.publish.watermark import Watermark
 from hive.errors import SourceError, StoppedError
 from hive.reader.snapshot import DatabaseSnapshot
@@ -26,7 +27,12 @@ def _marks(monkeypatch: pytest.MonkeyPatch) -> None:
     def mark_of_event(snapshot: Any, event: int) -> int:
         return cast("Moment", snapshot).marks.get(event, 0)
 
+    def read_last_event(snapshot: Any) -> LastEvent:
+        event = cast("Moment", snapshot).position
+        return LastEvent(event, b"%d" % event, mark_of_event(snapshot, event))
+
     monkeypatch.setattr(end_gate, "mark_of_event", mark_of_event)
+    monkeypatch.setattr(end_gate, "read_last_event", read_last_event)
 
 
 def nothing_asked() -> AbstractContextManager[DatabaseSnapshot]:
@@ -124,3 +130,14 @@ def test_what_was_published_before_is_not_asked_for() -> None:
     watermark = Watermark()
     watermark.rise(0, [0, 7])
     passes(Moment(7, {7: 70}), watermark)
+
+
+def test_the_row_of_the_last_event_is_told_unless_brokers_have_it() -> None:
+    """Where a topic is new, brokers don't have what this connector has published."""
+    watermark = Watermark()
+    watermark.rise(0, [0, 7])
+    gate = EndGate(watermark, 0, [1], nothing_asked, lambda: True)
+    shown = [cast("DatabaseSnapshot", Moment(event, {})) for event in (7, 8)]
+    assert [gate.see(moment).hash for moment in shown] == [None, b"8"]
+    watermark.rise(0, [0, 7], {7: 70})
+    assert gate.see(shown[0]).hash == b"7"

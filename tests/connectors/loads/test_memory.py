@@ -24,7 +24,7 @@ class Measuring:
     def __init__(self) -> None:
         self.partitions = self.ends = self.rss_max = 0
 
-    def send(self, shard: int, record: AnyRecord) -> None:
+    def send(self, shard: int, record: AnyRecord, row_hash: bytes | None = None) -> None:
         assert len(encode(record)) < 1_000_000
         if isinstance(record, LoadRows):
             self.partitions += len(record.rows.partitions)

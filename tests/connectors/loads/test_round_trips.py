@@ -8,9 +8,12 @@ import sqlalchemy as sa
 
 from connectors.loads import batch
 from connectors.loads.batch import Database, find_database
+from connectors.loads.end_gate import EndGate
 from connectors.loads.loader import loads_engine
 from connectors.loads.rereads import reread
+from connectors.publish.watermark import Watermark
 from hive.names import TableName
+from hive.reader.snapshot import open_snapshot
 from hive.schema import metadata
 from metatide.demo.options import Size
 from metatide.stack.machine import LOOPBACK
@@ -81,8 +84,12 @@ def test_a_table_is_loaded_in_a_round_trip_for_each_statement(
 ) -> None:
     counted, database = way
     scope = Scope(ScopeKind.TABLE, table(database, partitioned=partitioned))
+    with open_snapshot(*database) as snapshot:
+        published = Watermark()
+        published.rise(0, [snapshot.position])
+    gate = EndGate(published, 0, [0], lambda: open_snapshot(*database), lambda: True)
     before = counted.count
-    batch.load(database, Topic(0), 0, [scope])
+    batch.load(database, Topic(0), 0, [scope], gate=gate)
     looked_up = LOOKED_UP[database.engine.dialect.name]
     assert counted.count - before == looked_up + SNAPSHOT + statements
 

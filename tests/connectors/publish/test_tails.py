@@ -97,6 +97,20 @@ def test_a_load_before_the_first_change_counts(heads: list[RecordHeaders]) -> No
     assert _together({0: seen}, {0: 9}).loaded == 50
 
 
+def test_the_last_event_of_a_load_is_compared_where_no_record_tells_a_position() -> None:
+    """In a topic that was created anew, loads may be all that there is."""
+    end = RecordHeaders(RecordKind.LOAD, 0, 6, "end", HASH)
+    loaded, empty = Tail(), Tail()
+    for head in (RecordHeaders(RecordKind.LOAD, 0, 0, "begin"), end, end._replace(epoch=3)):
+        loaded.see(head, 0)
+    together = _together({0: loaded, 1: empty}, {0: 9, 1: 0})
+    assert together.published == {PublishedEvent(6, HASH)}
+    assert together.upto == (0, 0)
+    for head in (change(7), reset(3, 1)):
+        loaded.see(head, 1)
+    assert _together({0: loaded, 1: empty}, {0: 9, 1: 0}).published == set()
+
+
 def test_all_hashes_of_the_epoch_are_found() -> None:
     """Two connectors may have published different events with one id."""
     other = change(6, 1)._replace(hash=b"87654321")

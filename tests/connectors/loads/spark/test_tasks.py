@@ -20,6 +20,7 @@ from connectors.loads.spark.task_messages import (
     WholeLoads,
     share_out,
 )
+from connectors.publish import tails
 from hive.names import table_name
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
@@ -29,7 +30,7 @@ from state.records import LoadEnd, LoadRows, Scope, ScopeKind
 from state.records.table_lists import TableLists
 from state.topic import Topic
 from state.topic.settings import RECORD_BYTES_MAX
-from tests.connectors.connector_runs import read
+from tests.connectors.connector_runs import Log, read
 from tests.metatide.demo.workload_runs import filled_store
 
 TABLES = 6
@@ -124,6 +125,7 @@ def test_a_table_that_is_loaded_in_parts_ends_once_all_are_written(
     monkeypatch.setattr(task_messages, "BATCH_PARTITIONS_MAX", 4)
     url = new_database()
     store = filled_store(url, Size(tables=1, partitions=10, column_layouts=1))
+    Log(store.engine).write(1, 2)
     events = Topic(kafka_broker, f"tasks-{uuid.uuid4().hex[:8]}", 1)
     topic_admin.create(events)
     scopes, partitions = list[int](), list[int]()
@@ -140,8 +142,11 @@ def test_a_table_that_is_loaded_in_parts_ends_once_all_are_written(
     assert tasks.find_ended(events, 0, 0) == set()
     position = snapshot.position
     chunks = tuple(result.chunks for result in results)
-    list(tasks.end(reach, [FinishedLoad(large.scope, "load", position, position, chunks)]))
+    [last] = {result.last for result in results}
+    list(tasks.end(reach, [FinishedLoad(large.scope, "load", position, last, chunks)]))
     assert tasks.find_ended(events, 0, 0) == {large.scope}
+    assert last.hash is not None
+    assert tails.find(events).published == {(position, last.hash)}
     assert (scopes, sum(partitions)) == ([1], 10)
     rows = [message.record for message in read(events) if isinstance(message.record, LoadRows)]
     assert sum(len(record.rows.tables) for record in rows) == 1

@@ -67,7 +67,7 @@ class Cache:
         self.follow()
         load(self._database, self, 0, scopes(self._database))
 
-    def send(self, shard: int, record: AnyRecord) -> None:
+    def send(self, shard: int, record: AnyRecord, row_hash: bytes | None = None) -> None:
         self._shards[shard].fold([record])
 
     def flush(self) -> None:
