@@ -64,7 +64,7 @@ def change_partitions(change: TableChange, action: PutPartitions) -> None:
 def alter_partition(work: WorkingSet, event: int, action: AlterPartition) -> None:
     name = action.table
     change = change_of(work, name, event)
-    if keys.partition(name, action.old) != keys.partition(name, action.partition.values):
+    if keys.named_values(action.old) != keys.named_values(action.partition.values):
         _rename_partition(change, action)
     elif not defer(change, action):
         change_partition(change, action)
