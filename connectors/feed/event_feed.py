@@ -20,6 +20,7 @@ from state.records.actions import (
     RenameTable,
     Side,
 )
+from state.records.epochs import follows
 from state.topic import Topic
 from state.topic.client import topic_bounds
 from state.topic.partitions import PartitionsReader
@@ -64,35 +65,38 @@ class FeedEvent(NamedTuple):
 class Merge:
     """Puts the records of several shards into one order.
 
-    1. A record that comes again, from another connector or a later attempt, changes nothing.
+    1. A record that comes again, from another connector or a later attempt, changes nothing. An
+       epoch begins, and the parts of an event are joined, as in the fold.
     2. An event is ready when no shard can bring more of it.
     3. What waits is bounded by how far the reader of the records lets shards get ahead.
     """
 
     def __init__(self, shards: Iterable[int]) -> None:
         self._reached: dict[int, Place | None] = dict.fromkeys(shards)
-        self._parts: dict[int, list[Change]] = {}
+        self._parts: dict[int, dict[int, Change]] = {}
+        """By shard and number those that have come of the event that comes next."""
         self._waiting: dict[FeedPosition, FeedEvent] = {}
 
     def take(self, shard: int, record: AnyRecord, type_: str, written_ms: int) -> None:
         """Takes the next record of a shard."""
-        if isinstance(record, Reset):
-            self._reached[shard] = max(self._reached[shard] or (0, 0), (record.epoch, record.at))
-        if not isinstance(record, Change):
+        if not isinstance(record, Change | Reset):
             return
-        reached = self._reached[shard] or (record.epoch, record.after)
-        place = (record.epoch, record.upto)
-        if place <= reached:
-            return
+        reached = self._reached[shard]
+        if reached is None or follows(record.epoch, reached[0]):
+            start = record.at if isinstance(record, Reset) else record.after
+            reached = self._reached[shard] = (record.epoch, start)
         epoch, last = reached
-        if record.epoch == epoch and record.after > last:
-            self._miss(FeedEvent((epoch, record.after), GAP, written_ms, (), last))
-        if not self._is_whole(shard, record):
+        if isinstance(record, Reset) or record.epoch != epoch or record.upto <= last:
             return
-        self._reached[shard] = place
+        if record.after > last:
+            self._miss(FeedEvent((epoch, record.after), GAP, written_ms, (), last))
+        parts = self._joined(shard, record)
+        if parts is None:
+            return
+        place = self._reached[shard] = (epoch, record.upto)
         actions = [
             _whole(action)
-            for part in self._parts.pop(shard)
+            for part in parts
             for action in part.actions
             if not isinstance(action, _OF_LISTS)
         ]
@@ -130,14 +134,18 @@ class Merge:
         if known is None or (gap.after or 0) < (known.after or 0):
             self._waiting[gap.position] = gap
 
-    def _is_whole(self, shard: int, record: Change) -> bool:
-        """Collects the parts of an event; a publisher sends all of them again if one is lost."""
-        parts = self._parts.setdefault(shard, [])
-        if record.part == 0 or (parts and parts[-1].upto != record.upto):
+    def _joined(self, shard: int, record: Change) -> list[Change] | None:
+        """All parts of an event if this is its last one and none is missing. Those of several
+        publishers may be mixed."""
+        parts, last = self._parts.setdefault(shard, {}), record.parts - 1
+        before = next(iter(parts.values()), record)
+        if (before.epoch, before.upto) != (record.epoch, record.upto):
             parts.clear()
-        if record.part == len(parts):
-            parts.append(record)
-        return len(parts) == record.parts
+        parts[record.part] = record
+        if record.part < last or not all(number in parts for number in range(last)):
+            return None
+        del self._parts[shard]
+        return [*(parts[number] for number in range(last)), record]
 
 
 def feed(topic: Topic, *, ever: bool = False) -> Iterator[FeedEvent]:

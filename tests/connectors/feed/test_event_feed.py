@@ -117,6 +117,47 @@ def test_parts_of_which_one_is_lost_are_no_event_until_all_come_again() -> None:
     assert event.actions == (AbortTxn(0), AbortTxn(1), AbortTxn(2))
 
 
+def test_parts_of_two_publishers_are_one_event() -> None:
+    """The fold joins them, too, though one of the publishers has ended before its last part."""
+    first, second, third = (Change(0, 4, 5, (AbortTxn(of),), of, 3) for of in range(3))
+    before, after = Change(0, 3, 4, (AbortTxn(4),)), Change(0, 5, 6)
+    written: list[Written] = [
+        (0, record) for record in (before, first, second, first, third, after)
+    ]
+    events = merged(written, 1)
+    assert [event.place for event in events] == [(0, 4), (0, 5)]
+    assert events[1].actions == (AbortTxn(0), AbortTxn(1), AbortTxn(2))
+
+
+def test_of_several_resets_of_an_epoch_the_first_one_counts() -> None:
+    """As in the fold. Two connectors have seen the log at different events."""
+    written: list[Written] = [
+        (0, Reset(1, 7)),
+        (0, Reset(1, 9)),
+        (0, Change(1, 7, 8, (AbortTxn(8),))),
+        (0, Change(1, 8, 10, (AbortTxn(10),))),
+    ]
+    assert [(event.type, event.place) for event in merged(written, 1)] == [
+        ("TYPE", (1, 8)),
+        ("TYPE", (1, 10)),
+    ]
+
+
+@pytest.mark.parametrize("forged", [Reset(1 << 40, 0), Change(1 << 40, 0, 9)])
+def test_an_epoch_that_follows_none_begins_none(forged: AnyRecord) -> None:
+    first, second = (Change(3, at - 1, at, (AbortTxn(at),)) for at in (1, 2))
+    for written in ([first, forged, second], [forged, first, second]):
+        events = merged([(0, record) for record in written], 1)
+        assert [event.place for event in events] == [(3, 1), (3, 2)]
+
+
+def test_a_first_event_that_never_becomes_whole_is_a_gap() -> None:
+    parted = Change(0, 0, 1, (AbortTxn(1),), 0, 2)
+    written: list[Written] = [(0, parted), (0, Change(0, 1, 2, (AbortTxn(2),)))]
+    events = merged(written, 1)
+    assert [(event.type, event.place) for event in events] == [(GAP, (0, 1)), ("TYPE", (0, 2))]
+
+
 class Message(NamedTuple):
     """A message of the first partition."""
 
