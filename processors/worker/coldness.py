@@ -1,15 +1,22 @@
 """What a shard lacks of a scope, and whether a load that brings it is under way."""
 
+from typing import Final
+
 from state.loads import Cold, Loads, OpenLoad
 from state.records import Scope, ScopeKind
 from state.records.signals import LoadRequest
+from state.records.table_lists import is_cached
 from state.shard_reader import ShardReader
+
+_OF_TABLES: Final = (ScopeKind.TABLE, ScopeKind.WRITE_IDS, ScopeKind.OBJECTS)
 
 
 def why_cold(reader: ShardReader, scope: Scope, unknown: Cold | None) -> Cold | None:
-    """Why the shard can't answer for a scope: None if it can, `unknown` if it knows nothing of
-    it."""
+    """Why a load would help the shard to answer for a scope: None if it can, or if the lists leave
+    the table out; `unknown` if it knows nothing of the scope."""
     name, head = scope.name, reader.head
+    if scope.kind in _OF_TABLES and not is_cached(head.whitelist, head.blacklist, name):
+        return None
     match scope.kind:
         case ScopeKind.TABLE:
             state = reader.state(name)

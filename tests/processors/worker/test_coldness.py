@@ -4,7 +4,7 @@ import pytest
 
 from processors.worker.coldness import open_load, why_cold, with_objects
 from state.loads import Cold
-from state.records import LoadBegin, Scope, ScopeKind, names_scope
+from state.records import LoadBegin, Scope, ScopeKind, SetLists, names_scope
 from state.records.actions import AlterTable, CreateTable, Undecodable
 from state.records.objects import fingerprint
 from state.records.signals import LoadRequest
@@ -40,6 +40,15 @@ def test_a_table_that_was_created_lacks_nothing(shard: Shard) -> None:
 def test_a_table_in_doubt_is_cold(shard: Shard) -> None:
     shard.fold(change(2, Undecodable(TABLE)))
     assert cold(shard, SCOPE) is Cold.DOUBT
+
+
+@pytest.mark.parametrize("scope", [SCOPE, WRITE_IDS, OBJECTS])
+def test_a_table_that_the_lists_leave_out_lacks_nothing(scope: Scope) -> None:
+    """No load would bring it, however often somebody asked for one."""
+    shard = Shard()
+    shard.fold(SetLists(0, 1, (), (TABLE.in_catalog,)))
+    assert cold(shard, scope) is None
+    assert cold(shard, NAMES) is Cold.NEVER_LOADED
 
 
 def test_a_load_is_open_until_it_ends(shard: Shard) -> None:

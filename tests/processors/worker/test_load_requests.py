@@ -27,6 +27,7 @@ from state.records import (
     Rows,
     Scope,
     ScopeKind,
+    SetLists,
 )
 from state.records.actions import CreateTable, Undecodable
 from state.records.signals import LoadRequest, PauseOrder
@@ -274,6 +275,14 @@ def test_a_table_becomes_warm_once_its_cause_has_gone(asking: Asking) -> None:
     assert asking.sent(AGAIN_MAX_S) == 1
     asking.load(101)
     assert asking.sent(AGAIN_MAX_S) == 0
+    assert asking.waiting == 0
+
+
+def test_a_table_that_the_lists_leave_out_is_asked_for_no_more(asking: Asking) -> None:
+    asking.miss(1)
+    assert asking.sent() == 1
+    asking.fold(SetLists(0, 1, (), (TABLE._replace(table="t1").in_catalog,)))
+    assert asking.sent(AGAIN_FIRST_S) == 0
     assert asking.waiting == 0
 
 
