@@ -213,15 +213,20 @@ class Images:
         self._send_files(scratch, manifest)
 
     def _send_files(self, scratch: Path, manifest: Manifest) -> None:
-        """Uploads the files that aren't there, or that somebody who prunes may be about to delete:
-        old ones of no image."""
+        """Uploads the files that aren't there or were cut, as when a storage loses power, or that
+        somebody who prunes may be about to delete: old ones of no image."""
         files = self._folder(manifest.identity, "files")
-        there = {path.rpartition("/")[2]: path for path in self._storage.paths(files)}
+        sizes = self._storage.sizes(files)
+        there = {path.rpartition("/")[2]: path for path in sizes}
         listed = (listed for _, listed in self._listed(manifest.identity) if listed is not None)
         needed = {file.hash for each in listed for file in each.files}
         for file in manifest.files:
             path = there.get(file.hash)
-            if path is None or (file.hash not in needed and self._is_old(path)):
+            if (
+                path is None
+                or sizes[path] not in (file.size, None)
+                or (file.hash not in needed and self._is_old(path))
+            ):
                 self._storage.put(scratch / file.name, f"{files}/{file.hash}")
 
     def _fetch(self, manifest: Manifest, file: File, path: Path, stop: Event | None) -> None:

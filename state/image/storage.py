@@ -85,6 +85,15 @@ class Storage:
         return paths
 
     @_with_one_error
+    def sizes(self, folder: str) -> dict[str, int | None]:
+        """The files in a folder with their bytes, as far as the library tells them."""
+        try:
+            files = self._current.ls(folder, detail=True)
+        except FileNotFoundError:
+            return {}
+        return {file["name"]: file.get("size") for file in files}
+
+    @_with_one_error
     def make_folder(self, folder: str) -> None:
         self._fs.makedirs(folder, exist_ok=True)
 

@@ -97,6 +97,20 @@ def test_files_that_are_there_are_not_sent_again(
     assert len(stored) == len({one.hash for one in (*first.files, *second.files)})
 
 
+def test_files_that_were_cut_are_sent_again(
+    images: Images, place: Place, store: Store, tmp_path: Path
+) -> None:
+    """Otherwise no image of a store could be used any more, as long as it has one of them."""
+    first = images.create(store, tmp_path / "scratch")
+    for path, data in place.files().items():
+        if "/files/" in path:
+            place.library.pipe_file(path, data[:-1])
+    fold(store, 501, 502)
+    second = images.create(store, tmp_path / "scratch")
+    assert {file.hash for file in first.files} & {file.hash for file in second.files}
+    images.restore(second, tmp_path / "restored")
+
+
 def test_there_may_be_none(images: Images, tmp_path: Path) -> None:
     assert images.of(IDENTITY) == []
     assert images.restore_newest(IDENTITY, tmp_path / "restored") is None
