@@ -18,7 +18,7 @@ from state.loads import Cold, OpenLoad
 from state.records import Scope
 from state.records.signals import AnySignal, LoadRequest
 from state.shard_reader import ShardReader
-from state.store import StoreSnapshot
+from state.store import StorePosition, StoreSnapshot
 from state.topic import Topic
 
 TICK_S: Final = 0.1
@@ -48,6 +48,11 @@ class _Waiting:
     due_s: float
     looked_s: float
     """When it was last seen whether its scope is still cold."""
+    turn_s: float
+    """When it is due by itself; a reader may bring that forward."""
+    position: StorePosition | None = None
+    """Where the store was at its last turn. While it is there, nothing has come of the request: the
+    connectors are away, or the store is an image."""
     again_s: float = AGAIN_FIRST_S
     progress: tuple[str, int, int] | None = None
     """How far the load was that was under way when it was last looked for."""
@@ -68,6 +73,17 @@ class _Waiting:
         return request.epoch == self.request.epoch and request.floor <= self.request.floor
 
 
+class _View(NamedTuple):
+    """One moment of a store."""
+
+    reader: ShardReader
+    position: StorePosition
+
+
+def _view(snapshot: StoreSnapshot) -> _View:
+    return _View(ShardReader(snapshot), snapshot.position)
+
+
 class _Looked(NamedTuple):
     """What a store says of a request."""
 
@@ -76,6 +92,7 @@ class _Looked(NamedTuple):
     opened: OpenLoad | None
     request: LoadRequest
     """The request as it would be sent now."""
+    position: StorePosition
 
 
 class LoadRequests:
@@ -193,7 +210,7 @@ class LoadRequests:
         elif waiting is not None or len(self._waiting) < WAITING_MAX:
             now = self._clock()
             self._waiting.pop(key, None)
-            self._waiting[key] = _Waiting(request, unknown, now, now, now)
+            self._waiting[key] = _Waiting(request, unknown, now, now, now, now)
             self._bring_forward(now)
             # Reasons that follow each other quickly are one request: they wait for the tick.
             if waiting is None and len(self._fresh) < self._room:
@@ -219,40 +236,44 @@ class LoadRequests:
 
     def _send_first(self, keys: Iterable[_Key]) -> None:
         now = self._clock()
-        readers: dict[int, ShardReader | None] = {}
+        views: dict[int, _View | None] = {}
         for key in keys:
             waiting = self._waiting[key]
-            looked = self._look(key, waiting, readers)
+            looked = self._look(key, waiting, views)
             if looked is not None and looked.cold is None:
                 del self._waiting[key]
+                continue
+            if looked is not None and now < waiting.turn_s and looked.position == waiting.position:
+                waiting.looked_s, waiting.due_s = now, waiting.turn_s
                 continue
             opened = None if looked is None else looked.opened
             again_s = waiting.again_s if opened is None else min(waiting.again_s, STALLED_S)
             waiting.looked_s, waiting.due_s = now, now + again_s
+            waiting.turn_s, waiting.position = waiting.due_s, looked and looked.position
             waiting.again_s = min(2 * waiting.again_s, AGAIN_MAX_S)
             stalled = opened is not None and waiting.has_stalled(opened, now)
             if looked is not None and (stalled or looked.cold not in (Cold.LOADING, Cold.AHEAD)):
                 self._send(looked.request)
 
-    def _look(
-        self, key: _Key, waiting: _Waiting, readers: dict[int, ShardReader | None]
-    ) -> _Looked | None:
+    def _look(self, key: _Key, waiting: _Waiting, views: dict[int, _View | None]) -> _Looked | None:
         """Reads whether a scope is still cold; None while its store can't be read. A store that is
         damaged concerns its shard alone, which meets the damage by itself."""
         shard, scope = key
         try:
-            if shard not in readers:
+            if shard not in views:
                 snapshot = self._snapshot(shard)
-                readers[shard] = None if snapshot is None else ShardReader(snapshot)
-            reader = readers[shard]
-            if reader is None:
+                views[shard] = None if snapshot is None else _view(snapshot)
+            view = views[shard]
+            if view is None:
                 return None
+            reader, position = view
             cold = why_cold(reader, scope, waiting.unknown)
             if cold is None:
-                return _Looked(None, None, waiting.request)
-            return _Looked(cold, open_load(reader, scope), with_objects(waiting.request, reader))
+                return _Looked(None, None, waiting.request, position)
+            request = with_objects(waiting.request, reader)
+            return _Looked(cold, open_load(reader, scope), request, position)
         except MetatideError as error:
-            readers[shard] = None
+            views[shard] = None
             log.warning("a store can't be read for a request", shard=shard, why=str(error))
             return None
 

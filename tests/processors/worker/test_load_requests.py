@@ -31,7 +31,7 @@ from state.records import (
 )
 from state.records.actions import CreateTable, Undecodable
 from state.records.signals import LoadRequest, PauseOrder
-from state.store import MemoryStore, StoreSnapshot
+from state.store import MemoryStore, StorePosition, StoreSnapshot
 from state.topic import Topic
 from tests.processors.worker.created_table import CREATED, IMAGE, SCOPE, TABLE
 
@@ -58,7 +58,8 @@ class Asking:
         for record in records:
             fold.apply(record)
         self._requests.ask(0, fold.epoch, fold.flush())
-        self.store.commit(txn, self.store.position)
+        offset = self.store.position.offset + len(records)
+        self.store.commit(txn, StorePosition(fold.epoch, fold.applied, offset))
 
     def load(self, lo: int) -> None:
         """A load as of an event."""
@@ -145,6 +146,18 @@ def test_readers_of_such_a_table_do_not_ask_more_often_than_at_first(asking: Ask
         asking.read()
         sent += asking.sent(0.5)
     assert 10 < sent <= 500 / AGAIN_FIRST_S + 1
+
+
+def test_readers_of_an_image_ask_for_loads_less_and_less(asking: Asking) -> None:
+    """It shows no load before a newer one takes its place."""
+    sent = 0
+    for _ in range(3_600):
+        asking.miss(1)
+        sent += asking.sent(1)
+    assert 6 < sent < 12
+    asking.fold(Change(0, 1, 2))
+    asking.miss(1)
+    assert asking.sent(AGAIN_FIRST_S) == 1
 
 
 async def test_its_task_rests_until_something_is_asked_for(asking: Asking) -> None:
