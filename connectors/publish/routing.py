@@ -36,6 +36,11 @@ def _append(actions: list[AnyAction], action: AnyAction) -> None:
     if action in actions:
         return
     if isinstance(action, RenameTable) and actions and isinstance(actions[-1], RenameTable):
-        actions[-1] = msgspec.structs.replace(action, sides=Side.BOTH)
-    else:
-        actions.append(action)
+        whole, before = (
+            msgspec.structs.replace(half, sides=Side.BOTH) for half in (action, actions[-1])
+        )
+        # Of several rows of one event id, each may rename a table.
+        if whole == before:
+            actions[-1] = whole
+            return
+    actions.append(action)

@@ -69,6 +69,14 @@ def test_a_rename_is_halved_between_shards_and_whole_within_one() -> None:
     assert sides == {here: [Side.OLD], shard_of[far]: [Side.NEW]}
 
 
+def test_halves_of_two_renames_stay_apart() -> None:
+    """Of a broken log, in which rows of one event id rename two tables."""
+    renames = renamed("a", "b"), renamed("c", "d")
+    old_halves = [halves(whole)[0] for whole in renames]
+    [actions] = route(old_halves, 1).values()  # type: ignore[arg-type]
+    assert actions == tuple(half for _, half in old_halves)
+
+
 def test_an_action_that_reaches_a_shard_twice_is_there_once() -> None:
     table = table_name(None, "db", "t")
     action = DropTable(table)
