@@ -32,6 +32,12 @@ class WorkerDirectory:
             return []
         return sorted(int(store.name) for store in folder.iterdir() if store.name.isdecimal())
 
+    def delete(self, shard: int) -> None:
+        """Deletes the store of a shard, and what was left beside it when it was built or copied."""
+        path = self.store(shard)
+        for each in (path, *map(path.with_suffix, (".new", ".old", ".image"))):
+            shutil.rmtree(each, ignore_errors=True)
+
     @contextmanager
     def owned(self) -> Iterator[None]:
         """Locks the directory until the block ends; refuses while another process has it."""

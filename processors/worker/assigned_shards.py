@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import structlog
 
+from processors.directory import WorkerDirectory
 from processors.worker.shard import Shard
 
 log = structlog.get_logger(__name__)
@@ -48,6 +49,19 @@ class AssignedShards:
             task.add_done_callback(self._unended.discard)
         for number in assigned:
             shards[number].unfollow()
+
+    async def delete_others(self, directory: WorkerDirectory) -> None:
+        """Deletes the stores of shards that other workers have now, to make room. As long as there
+        is room they stay, since a shard that comes back is up to date sooner."""
+        if not self.were_assigned or self.are_closing:
+            return
+        for number in directory.shards():
+            turn = self._turns.setdefault(number, asyncio.Lock())
+            if number in self.by_number or turn.locked():
+                continue
+            async with turn:
+                await asyncio.to_thread(directory.delete, number)
+            log.warning("the store of a shard that others have was deleted", shard=number)
 
     async def hold(self) -> None:
         """Keeps shards open until it is cancelled; they close while the worker leaves the group,

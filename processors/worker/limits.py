@@ -32,6 +32,8 @@ class Limits:
 
     def __init__(self, path: Path, allowed: Allowed) -> None:
         self.fault: str | None = None
+        self.lacks_disk = False
+        """Whether it is the disk that is over a limit."""
         self.disk_bytes = 0
         self.disk_free_bytes = 0
         self.memory_bytes = 0
@@ -69,15 +71,22 @@ class Limits:
         self.disk_bytes = self._disk_usage.look()
 
     def _over(self) -> str | None:
-        free = self.disk_free_bytes
         share = 1.0 if self.fault is None else SLACK
+        fault = self._over_on_disk(share)
+        self.lacks_disk = fault is not None
+        if fault is None:
+            most = self.allowed.memory_bytes_max
+            fault = _over(share, "it takes", self.memory_bytes, most, "worker.memory_max_mib")
+        return fault
+
+    def _over_on_disk(self, share: float) -> str | None:
+        free, most = self.disk_free_bytes, self.allowed.disk_bytes_max
         if free * share < self.allowed.disk_free_bytes_min:
             return f"only {free >> 20} MiB are free on the disk of {self._path}: make room there"
-        allowed = self.allowed
-        for what, used, most, key in (
-            ("its stores take", self.disk_bytes, allowed.disk_bytes_max, "worker.disk_max_mib"),
-            ("it takes", self.memory_bytes, allowed.memory_bytes_max, "worker.memory_max_mib"),
-        ):
-            if most is not None and used > most * share:
-                return f"{what} {used >> 20} MiB, {key} is {most >> 20}: raise it or add a worker"
+        return _over(share, "its stores take", self.disk_bytes, most, "worker.disk_max_mib")
+
+
+def _over(share: float, what: str, used: int, most: int | None, key: str) -> str | None:
+    if most is None or used <= most * share:
         return None
+    return f"{what} {used >> 20} MiB, {key} is {most >> 20}: raise it or add a worker"

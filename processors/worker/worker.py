@@ -253,6 +253,8 @@ class Worker:
             if self._limits.fault is not None:
                 for shard in self.shards.values():
                     shard.unfollow()
+                if self._limits.lacks_disk:
+                    await self._assigned.delete_others(self.directory)
 
     def _measure(self) -> None:
         metrics, limits = self.metrics, self._limits

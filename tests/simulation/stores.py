@@ -107,6 +107,13 @@ class SimulatedDirectory:
         files = self._disk.files
         files[self.path / str(shard)] = files.pop(self.path / f"{shard}.new")
 
+    def shards(self) -> list[int]:
+        names = (path.name for path in self._disk.files if path.parent == self.path)
+        return sorted(int(name) for name in names if name.isdecimal())
+
+    def delete(self, shard: int) -> None:
+        self._disk.files.pop(self.path / str(shard), None)
+
     @contextmanager
     def owned(self) -> Iterator[None]:
         yield

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from processors.directory import WorkerDirectory
 from processors.worker.assigned_shards import AssignedShards
 from processors.worker.shard import Shard
 from tests.processors.worker.in_process import until
@@ -114,3 +116,22 @@ async def test_what_is_lost_and_what_stays(monkeypatch: pytest.MonkeyPatch) -> N
     assert assigned_shards.are_closing
     assigned_shards.assign(frozenset([NUMBER]))
     assert assigned_shards.by_number == {}
+
+
+async def test_the_store_of_a_shard_that_closes_or_is_here_is_not_deleted(
+    assigned_shards: AssignedShards, tmp_path: Path
+) -> None:
+    directory = WorkerDirectory(tmp_path)
+    for number in (NUMBER, 4, 5):
+        directory.store(number).mkdir(parents=True)
+    await assigned_shards.delete_others(directory)
+    assert directory.shards() == [NUMBER, 4, 5], "nobody knows which are here"
+    assigned_shards.assign(frozenset([NUMBER, 4]))
+    await turns()
+    assigned_shards.assign(frozenset([4]))
+    await assigned_shards.delete_others(directory)
+    assert directory.shards() == [NUMBER, 4]
+    SlowShard.all[0].may_close.set()
+    await until(lambda: not SlowShard.all[0].runs)
+    await assigned_shards.delete_others(directory)
+    assert directory.shards() == [4]

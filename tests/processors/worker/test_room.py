@@ -95,6 +95,26 @@ def test_a_full_disk(topic: Topic, tmp_path: Path) -> None:
         subprocess.run(["umount", disk], check=True)
 
 
+async def test_without_room_the_stores_of_shards_that_others_have_go(
+    topic: Topic, tmp_path: Path
+) -> None:
+    """They stay as long as there is room: shards come back."""
+    plenty = Allowed(disk_free_bytes_min=0)
+    async with working(topic, tmp_path, allowed=plenty) as worker:
+        shard, directory = worker.shards[0], worker.directory
+        left = [directory.store(7), directory.store(7).with_suffix(".image")]
+        for folder in left:
+            folder.mkdir()
+            (folder / "file").write_bytes(bytes(32 << 20))
+        worker.limits.allowed = Allowed(disk_bytes_max=16 << 20, disk_free_bytes_min=0)
+        await until(lambda: shard.phase is Phase.OVER_LIMIT)
+        await until(lambda: worker.ready)
+        assert directory.shards() == [0]
+        assert not any(folder.exists() for folder in left)
+        write(topic, {0: [CREATED]})
+        assert await shard.complete_up_to(0, 1, 30)
+
+
 @pytest.mark.parametrize(
     ("allowed", "key"),
     [
