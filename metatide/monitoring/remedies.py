@@ -173,7 +173,8 @@ SECTIONS: Final = (
             "metatide_audit_objects": "0 and `audit.every_s` is set: see the faults and what is "
             "left out.",
             "metatide_audit_disagreements": "`metatide audit` shows each; `metatide admin refresh` "
-            "fixes it. Then find out who writes to the database behind the metastore.",
+            "fixes a table, `metatide prewarm --again` names and databases. Then find out who "
+            "writes to the database behind the metastore.",
             "metatide_audit_disagreed_seconds": "As `metatide_audit_disagreements`.",
             "metatide_audit_left_out": "As the same reason of an answer.",
             "metatide_audit_faults": "Mostly the database was away; the worker's log says why.",

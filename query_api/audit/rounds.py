@@ -12,8 +12,13 @@ from query_api.audit.auditor import Auditor
 from query_api.audit.findings import AuditResult
 from query_api.audit.metrics import Metrics
 from query_api.audit.scopes import draw, known_scopes
+from state.records import ScopeKind
 
 FIELDS_LOGGED: Final = 5
+REPAIRS: Final = "metatide audit --table shows all; metatide admin refresh repairs it"
+REPAIRS_LISTS: Final = (
+    "metatide audit shows all; metatide prewarm --again, which loads all lists, repairs it"
+)
 
 log = structlog.get_logger(__name__)
 
@@ -69,5 +74,5 @@ class Rounds:
                     position=str(result.position),
                     fields=[field.field for field in difference.fields[:FIELDS_LOGGED]],
                     only_in=difference.only_in,
-                    remedy="metatide audit --table shows all; metatide admin refresh repairs it",
+                    remedy=REPAIRS if result.scope.kind is ScopeKind.TABLE else REPAIRS_LISTS,
                 )

@@ -30,7 +30,7 @@ from query_api.http.routes import routes_of
 from query_api.positions import Position
 from query_api.shards import Views
 from state import entries, keys
-from state.records import Pause, Scope, ScopeKind
+from state.records import Pause, Scope, ScopeKind, databases_scope, names_scope
 from state.records.routing import table_shard
 from state.store import Identity, MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, STORE_FORMAT
@@ -296,8 +296,15 @@ async def test_a_round_that_fails_unexpectedly_is_not_the_last(
     assert samples(generate_latest(rounds.metrics.registry))["metatide_audit_faults_total"] == 1
 
 
-async def test_what_the_log_does_not_record_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    scope = Scope(ScopeKind.TABLE, ORDERS)
+@pytest.mark.parametrize(
+    ("scope", "remedy"),
+    [
+        (Scope(ScopeKind.TABLE, ORDERS), "admin refresh"),
+        (names_scope(ORDERS.database), "prewarm --again"),
+        (databases_scope(ORDERS.catalog), "prewarm --again"),
+    ],
+)
+async def test_what_the_log_does_not_record_is_no_error(scope: Scope, remedy: str) -> None:
     silent = ObjectDifference("constraint pk", [], "cache", silent=True)
     wrong = ObjectDifference("table", [], "cache")
 
@@ -310,6 +317,7 @@ async def test_what_the_log_does_not_record_is_no_error(monkeypatch: pytest.Monk
     with capture_logs() as logs:
         await Rounds(cast("Auditor", Found()), 60, 1).round()
     assert [line["object"] for line in logs] == ["table"]
+    assert remedy in logs[0]["remedy"]
 
 
 async def test_it_is_known_when_a_round_last_succeeded(monkeypatch: pytest.MonkeyPatch) -> None:
