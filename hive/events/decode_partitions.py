@@ -19,6 +19,7 @@ from hive.events.event_types import (
 )
 from hive.events.parsed_objects import load_partition
 from hive.events.partition_images import (
+    has_stored_names,
     listed_image,
     partition_data,
     partition_image,
@@ -58,7 +59,8 @@ def alter_partitions(
     write_id = stored_objects.given_write_id(message.write_id)
     transactional = table_before is not None and table_before.transactional
     tells_ids = not truncate or transactional or write_id <= 0
-    partitions = tuple(_altered(text, tells_ids) for text in message.partition_list_json)
+    values = tuple(map(load_partition, message.partition_list_json))
+    partitions = tuple(_altered(value, tells_ids) for value in values)
     all_values = [partition.values for partition in partitions]
     is_each_once = len(set(all_values)) == len(all_values)
     return AlterPartitions(
@@ -66,14 +68,17 @@ def alter_partitions(
         table=named(row, message.db, message.table),
         table_before=table_before,
         partitions=partitions,
-        known=is_each_once and not any("" in values for values in all_values),
+        known=(
+            is_each_once
+            and not any("" in values for values in all_values)
+            and all(map(has_stored_names, values))
+        ),
         write_id=write_id,
         truncate=truncate,
     )
 
 
-def _altered(text: str, tells_ids: bool) -> PartitionImage:
-    value = load_partition(text)
+def _altered(value: stored_objects.Value, tells_ids: bool) -> PartitionImage:
     if not tells_ids:
         value = stored_objects.without_write_id(value)
     return listed_image(value, _write_id(value))
@@ -89,9 +94,12 @@ def alter_partition(
     image = stored_objects.altered_partition(before, after, transactional=transactional)
     old_id, new_id = map(stored_objects.partition_write_id, (before, after))
     write_id = stored_objects.given_write_id(message.write_id, new_id)
-    is_known = not transactional or (
-        accuracy.NAME not in stored_objects.partition_parameters(after)
-        and stored_objects.is_write_id_certain(old_id, new_id)
+    is_known = has_stored_names(after) and (
+        not transactional
+        or (
+            accuracy.NAME not in stored_objects.partition_parameters(after)
+            and stored_objects.is_write_id_certain(old_id, new_id)
+        )
     )
     return AlterPartition(
         **common,

@@ -121,7 +121,8 @@ class AlterPartitions(PartitionEvent, frozen=True, tag=True, kw_only=True):
 
     `known` is False if the metastore wrote the partitions one by one, because a value of one is
     empty: then it locked none of them, and may have stored something else than the event says. Nor
-    is it said which image was stored of a partition that has several.
+    is it said which image was stored of a partition that has several, and whether names of columns
+    were stored with their capitals.
     """
 
     partitions: tuple[PartitionImage, ...]

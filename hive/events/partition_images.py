@@ -17,6 +17,7 @@ from hive.thrift.view import PartitionView, View
 from hive.thrift.wire import PACK_I32
 
 _DESCRIPTOR = "6"
+_COLUMNS, _SORT_COLUMNS = "1", "9"
 _SHAPES_MAX: Final = 1_000
 
 
@@ -57,6 +58,15 @@ def partition_data(value: stored_objects.Value) -> bytes:
     return _encoded(value).marked()
 
 
+def has_stored_names(partition: stored_objects.Value) -> bool:
+    """Whether its columns and sort columns are named in lower case: the metastore stores other
+    names as they are where it alters several partitions at once, and in lower case elsewhere."""
+    descriptor = partition[_DESCRIPTOR]["rec"] if _DESCRIPTOR in partition else {}
+    if isinstance(descriptor, SharedDescriptor):
+        return _shape_has_stored_names(descriptor.shape)
+    return _has_stored_names(descriptor)
+
+
 def values_of(partition: stored_objects.Value) -> tuple[str, ...]:
     return tuple(map(str, partition["1"]["lst"][2:]))
 
@@ -82,3 +92,19 @@ def _shared(shape: DescriptorShape) -> _Descriptor:
     before, after = around_location(STORAGE_DESCRIPTOR, listed[_DESCRIPTOR]["rec"])
     columns = View(before + PACK_I32.pack(0) + after).raw(1)
     return _Descriptor(before, after, columns, has_details)
+
+
+@lru_cache(maxsize=_SHAPES_MAX)
+def _shape_has_stored_names(shape: DescriptorShape) -> bool:
+    return _has_stored_names(shape.fields)
+
+
+def _has_stored_names(descriptor: stored_objects.Value) -> bool:
+    named = (
+        item["1"]["str"]
+        for field in (_COLUMNS, _SORT_COLUMNS)
+        if field in descriptor
+        for item in descriptor[field]["lst"][2:]
+        if "1" in item
+    )
+    return all(name == name.strip().lower() for name in named)

@@ -27,6 +27,9 @@ of 4.0.1, and from comparing images in the logs of a real Hive 4.2 with those re
 - ALTER_PARTITIONS has what was sent, too, if a partition has an empty value. The metastore looks
   for the rows by values that it takes from names, where the empty value is another text; after that
   has failed it alters one partition after the other, without a lock.
+- Where several partitions are altered at once, or by CASCADE, in the metastore's own SQL, names of
+  columns and sort columns are stored as they were sent, elsewhere in lower case. An event with
+  capitals in them doesn't tell which.
 """
 
 from typing import Any

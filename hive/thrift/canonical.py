@@ -9,8 +9,9 @@ Hive 4.2 and read in the source of 4.0.1:
 ======================================  =========================================================
 Rule                                    Why
 ======================================  =========================================================
-names of databases, tables, columns,    the metastore stores them in lower case
-sort columns and functions are folded
+names of databases, tables, columns,    the metastore stores them in lower case, but those of
+sort columns and functions are folded   columns of partitions that are altered together or by
+                                        CASCADE as they were sent (see `STORED_DESCRIPTOR`)
 no catalog becomes `hive`               reads fill it in (CREATE_FUNCTION has none)
 no owner type becomes USER (1)          stored so; CREATE_DATABASE has none
 Table.rewriteEnabled: false when        reads fill it in; CREATE_TABLE has none
@@ -67,10 +68,12 @@ from hive.thrift.structs import (
     STORAGE_DESCRIPTOR,
     TABLE,
 )
-from hive.thrift.types import Field, Struct, Type
+from hive.thrift.types import Field, ListOf, Struct, Type
 
 __all__ = [
     "ACID_PARTITION",
+    "STORED_COLUMN",
+    "STORED_DESCRIPTOR",
     "USER",
     "CanonicalField",
     "TableForm",
@@ -196,8 +199,16 @@ _ACID_TABLE = _variant(TABLE, sd=_ACID_DESCRIPTOR)
 ACID_PARTITION = _variant(PARTITION, sd=_ACID_DESCRIPTOR)
 """A partition of a full ACID table as all reads except those by names return it."""
 
+STORED_COLUMN = _variant(FIELD_SCHEMA)
+_STORED_ORDER = _variant(ORDER)
+STORED_DESCRIPTOR = _variant(STORAGE_DESCRIPTOR, sortCols=ListOf(_STORED_ORDER))
+"""A partition's descriptor as the database holds it: an alter may have stored names of columns with
+capitals."""
+
 _RULES: dict[Struct, dict[str, Rule]] = {
     FIELD_SCHEMA: {"name": _NAME},
+    _STORED_ORDER: {"order": _ZERO},
+    STORED_DESCRIPTOR: _DESCRIPTOR,
     ORDER: {"col": Rule(fold=_identifier), "order": _ZERO},
     SERDE_INFO: {"parameters": _EMPTY_MAP},
     SKEWED_INFO: {name: Rule(default=value) for name, value in _NO_SKEW.items()},

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from hive.reader.rows.details import DetailKind, Details
 from hive.reader.rows.flags import flag
 from hive.thrift.binary import encode
-from hive.thrift.structs import FIELD_SCHEMA, STORAGE_DESCRIPTOR
+from hive.thrift.canonical import STORED_COLUMN, STORED_DESCRIPTOR
 from hive.thrift.types import STRING
 from hive.thrift.view import View
 from hive.thrift.wire import FIELD, PACK_I32
@@ -158,7 +158,7 @@ class Storages:
         """Keeps lists of columns; equal ones become the same object, so that they compare fast."""
         for id_ in ids:
             self._columns[id_] = tuple(
-                encode(FIELD_SCHEMA, column) for column in columns(details, DetailKind.COLUMN, id_)
+                encode(STORED_COLUMN, column) for column in columns(details, DetailKind.COLUMN, id_)
             )
 
     def encoded(self, row: tuple[Any, ...], details: Details) -> Encoded | None:
@@ -185,7 +185,7 @@ class Storages:
         mapping = storage(row._replace(columns_id=None, location=None, **_UNLISTED), details)
         assert mapping is not None
         cols = None if row.columns_id is None else list(self._columns[row.columns_id])
-        data = encode(STORAGE_DESCRIPTOR, {**mapping, "cols": cols})
+        data = encode(STORED_DESCRIPTOR, {**mapping, "cols": cols})
         raw = View(data).raw(1)
         split = 0 if raw is None else FIELD.size + len(raw)
         return Encoded(data[:split], data[split:], raw or b"")

@@ -130,6 +130,26 @@ def test_partitions_that_were_not_altered_at_once_are_not_known() -> None:
         assert event("ALTER_PARTITIONS", messages.alter_partitions(TABLE, altered)).known is known
 
 
+@pytest.mark.parametrize(
+    ("descriptor", "known"),
+    [
+        ({}, True),
+        ({"cols": [{"name": "a", "type": "T"}], "sortCols": [{"col": "a", "order": 1}]}, True),
+        ({"cols": [{"name": "a", "type": "T"}, {"name": "aB", "type": "T"}]}, False),
+        ({"sortCols": [{"col": "A", "order": 1}]}, False),
+    ],
+)
+@pytest.mark.parametrize("location", ["file:/x", "file:/ü"], ids=["shared", "own"])
+def test_alters_do_not_tell_whether_names_of_columns_keep_their_capitals(
+    descriptor: dict[str, Any], known: bool, location: str
+) -> None:
+    plain = {"values": ["a", "1"], "dbName": "D", "tableName": "T", "parameters": {}}
+    altered = {**plain, "sd": {"cols": [], "location": location, **descriptor}}
+    together = event("ALTER_PARTITIONS", messages.alter_partitions(TABLE, [altered]))
+    alone = event("ALTER_PARTITION", messages.alter_partition(TABLE, plain, altered))
+    assert (together.known, alone.known) == (known, known)
+
+
 def test_dropped_values_come_in_the_order_of_the_columns() -> None:
     message = messages.drop_partition(TABLE, [["a", "1"]])
     message.partitions = [{"HR": "1", "ds": "a"}, {"hr": None, "ds": "b"}]

@@ -56,9 +56,9 @@ def test_events_about_partitions_need_not_tell_the_table() -> None:
 
 
 def test_a_partition_of_which_the_event_tells_no_write_id_has_none() -> None:
-    text = json.dumps({"1": {"lst": ["str", 1, "a"]}, "10": {"i64": 7}})
-    assert [_altered(text, tells_ids).write_id for tells_ids in (True, False)] == [7, -1]
-    data = _altered(text, tells_ids=False).data
+    value = {"1": {"lst": ["str", 1, "a"]}, "10": {"i64": 7}}
+    assert [_altered(value, tells_ids).write_id for tells_ids in (True, False)] == [7, -1]
+    data = _altered(value, tells_ids=False).data
     assert decode_struct(PARTITION, data)["writeId"] == -1
 
 
