@@ -1,6 +1,6 @@
 """The syntax tree of a filter."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Final
 
@@ -84,6 +84,11 @@ def comparisons(expression: Expression) -> Iterator[Comparison | InList]:
                 yield from comparisons(term)
         case _:
             yield expression
+
+
+def constants_of(compared: Comparison | InList) -> Sequence[Constant]:
+    """The constants that a key is compared with."""
+    return compared.constants if isinstance(compared, InList) else (compared.constant,)
 
 
 _OPPOSITE = {

@@ -1,15 +1,19 @@
 """Calls whose meaning depends on the metastore's database."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from hive.collation import Collation
+from query_api.reads.read import Read
 from query_api.targets import TargetKind
 from query_api.thrift.call import RelayReason
+from query_api.thrift.methods.outcome import Outcome
+from query_api.thrift.methods.partition import GetPartition, GetPartitionByName
 from query_api.thrift.methods.partitions import Partitions
 from query_api.thrift.methods.request import CacheRequest, Understood
-from query_api.thrift.methods.statistics import Aggregate
+from query_api.thrift.methods.statistics import Aggregate, PartitionStatistics
 
 _OF_PARTITIONS: Final = frozenset((TargetKind.PARTITION, TargetKind.PARTITIONS))
 
@@ -19,8 +23,25 @@ def ordered_by(collation: Collation, request: CacheRequest) -> Understood:
     read = request.read
     if not collation.is_exact and any(target.kind in _OF_PARTITIONS for target in read.targets):
         return RelayReason.COLLATION
+    if collation.on_mysql and any(name.endswith(" ") for name in _partitions_named(read)):
+        # MySQL finds a name that lacks the blanks, or has more of them.
+        return RelayReason.COLLATION
     if isinstance(read, Partitions) and (collation.on_mysql or not collation.by_bytes):
         return request._replace(read=msgspec.structs.replace(read, collation=collation))
     if isinstance(read, Aggregate) and collation.on_mysql:
         return request._replace(read=msgspec.structs.replace(read, on_mysql=True))
     return request
+
+
+def _partitions_named(read: Read[Outcome]) -> Sequence[str]:
+    """The names of the partitions that a call asks for, or their ends."""
+    match read:
+        case GetPartition(values=values):
+            return values[-1:]
+        case GetPartitionByName(name=name):
+            return (name,)
+        case Partitions(names=names):
+            return names or ()
+        case Aggregate(names=names) | PartitionStatistics(names=names):
+            return names
+    return ()

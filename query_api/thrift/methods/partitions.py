@@ -9,7 +9,7 @@ import msgspec
 
 from hive.collation import BY_BYTES, Collation
 from hive.errors import UncertainOrderError
-from hive.filters.expressions import Comparison, Operator, comparisons
+from hive.filters.expressions import Comparison, Constant, Operator, comparisons, constants_of
 from hive.filters.parser import parse_filter
 from hive.names import TableName, partition_name
 from hive.thrift.binary import decode, extended
@@ -168,11 +168,21 @@ def _fails_on_mysql(filter_text: str | None, timestamp_keys: frozenset[str]) -> 
     """Whether a metastore can't run this filter in its own SQL on MySQL, where it writes an escape
     character of LIKE that isn't valid, and refuses timestamps. The way it then takes compares all
     values as texts, and reads whole serdes.
+
+    Or it compares a text with blanks at its end or control characters, for which MySQL has an order
+    of its own: it compares texts as if blanks followed the shorter one.
     """
     return filter_text is not None and any(
         compared.key in timestamp_keys
         or (isinstance(compared, Comparison) and compared.operator is Operator.LIKE)
+        or any(map(_is_padded_otherwise, constants_of(compared)))
         for compared in comparisons(parse_filter(filter_text))
+    )
+
+
+def _is_padded_otherwise(constant: Constant) -> bool:
+    return isinstance(constant, str) and (
+        constant.endswith(" ") or any(character < " " for character in constant)
     )
 
 
