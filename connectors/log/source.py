@@ -5,6 +5,7 @@ from hashlib import blake2b
 from itertools import starmap
 from typing import NamedTuple, Protocol
 
+from hive.events.decimal_places import DecimalPlaces
 from hive.events.row import NotificationRow, row_mark
 
 HASHED_CHARS_MAX = 8192
@@ -72,6 +73,10 @@ class Source(Protocol):
         ...
 
     def open_transactions(self) -> OpenTxns: ...
+
+    def decimal_places(self) -> DecimalPlaces:
+        """To what the database rounds figures of column statistics."""
+        ...
 
     def close(self) -> None: ...
 

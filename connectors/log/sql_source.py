@@ -16,9 +16,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from connectors.log.sequence_reader import SequenceReader
 from connectors.log.source import HASHED_CHARS_MAX, Bounds, OpenTxns, Poll, cut_rows_hash
 from hive.errors import SourceError
+from hive.events.decimal_places import DecimalPlaces
 from hive.events.row import NotificationRow
 from hive.listener import UNLOGGED_TRANSACTION_TYPES
-from hive.reader import notification_log
+from hive.reader import decimal_places, notification_log
 from hive.reader.driver_errors import driver_reason
 from hive.reader.engines import RECYCLED_S
 from hive.reader.sessions import DROP_PLANS, PlanAge
@@ -63,6 +64,7 @@ class SqlSource:
         self._sequence: SequenceReader | None = None
         self._rest: _Rest | None = None
         self._plan_age = PlanAge()
+        self._places: DecimalPlaces | None = None
 
     def poll(self, after: int, check: int) -> Poll:
         # Here alone: what follows a poll asks the same server.
@@ -145,6 +147,14 @@ class SqlSource:
             frozenset(txn for txn, kind in opened if kind not in UNLOGGED_TRANSACTION_TYPES),
         )
 
+    def decimal_places(self) -> DecimalPlaces:
+        connection, _ = self._connected()
+        if self._places is None:
+            statement = decimal_places.statement(self._engine.dialect.name)
+            rows = [] if statement is None else self._run(connection, statement, {})
+            self._places = decimal_places.decimal_places(rows)
+        return self._places
+
     def close(self) -> None:
         """Closes the connection; the next call opens another."""
         self._disconnect()
@@ -188,7 +198,7 @@ class SqlSource:
         self._tables = metadata(version)
         self._poll = notification_log.poll(self._tables, HASHED_CHARS_MAX)
         self._sequence = SequenceReader(connection, notification_log.sequence(self._tables))
-        self._rest = None
+        self._rest = self._places = None
         self._plan_age = PlanAge()
 
     def _run(

@@ -15,6 +15,7 @@ from state.shard_reader import ShardReader
 from tests.connectors.connector_runs import assert_unbroken, connecting, fold, new_topic, read
 from tests.metatide.cli.metastore_answers import COLD_KEYS, WITHOUT_EVENTS, stored, unordered
 from tests.support.hive import hms_objects as objects
+from tests.support.hive import idl
 from tests.support.hive.hms_client import HmsClient
 from tests.support.hive.hms_state import state
 from tests.support.hive.metastore import Instances, MetastoreFactory, metastores
@@ -39,16 +40,26 @@ def script(client: HmsClient, database: str) -> None:
     )
     client.add_partitions(plain, [["a=b"], ["c"], ["d"]])
     changed = client.partitions(database, "plain")[:2]
-    for partition in changed:
-        partition.parameters["note"] = "new"
+    for altered in changed:
+        altered.parameters["note"] = "new"
     client.alter_partitions(plain, changed)
     client.rpc.drop_partition(database, "plain", ["d"], False)
     client.update_statistics(plain, [objects.long_statistics("id", numNulls=3)])
     client.update_statistics(plain, [objects.long_statistics("id", numDVs=7)], partition="ds=c")
+    for partition in (None, "ds=c"):
+        client.update_statistics(plain, [text_statistics("v")], partition=partition)
     client.add_not_null(plain, "id", f"{database}_id_is_there")
     client.create_function(database, "f", "org.example.F")
     client.create_table(objects.table(database, "gone", COLUMNS, transactional=False))
     client.rpc.drop_table(database, "gone", False)
+
+
+def text_statistics(column: str) -> Any:
+    """Statistics with a figure that MySQL rounds."""
+    t = idl.load()
+    figures = t.StringColumnStatsData(maxColLen=9, avgColLen=2 / 3, numNulls=0, numDVs=1)
+    data = t.ColumnStatisticsData(stringStats=figures)
+    return t.ColumnStatisticsObj(colName=column, colType="string", statsData=data)
 
 
 @pytest.mark.parametrize("format_", ["json", "gzip"])

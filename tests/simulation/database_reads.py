@@ -9,6 +9,7 @@ from connectors.loads.chunks import Load
 from connectors.log.last_event import LastEvent
 from connectors.log.source import Bounds, OpenTxns, Poll, rows_hash
 from connectors.publish.translate import columns_hash
+from hive.events.decimal_places import DecimalPlaces
 from hive.events.row import NotificationRow, row_mark
 from hive.names import TableName
 from hive.thrift.view import PartitionView
@@ -115,6 +116,9 @@ class SimulatedSource:
         first = max(0, upto - MISNAMED_EVENTS_MAX)
         rows = self._database.query(lambda _: self._database.rows_after(first, MISNAMED_EVENTS_MAX))
         return (row for row in rows if row.event_type == "ALTER_TABLE" and row.event_id <= upto)
+
+    def decimal_places(self) -> DecimalPlaces:
+        return {}
 
     def open_transactions(self) -> OpenTxns:
         return self._database.query(lambda now: OpenTxns(now.event, now.open, frozenset(now.open)))

@@ -1,7 +1,8 @@
 """Polls of the log in a database, and what they ask the server."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import product
 from types import SimpleNamespace
 from typing import cast
 
@@ -13,6 +14,7 @@ from connectors.log import sql_source
 from connectors.log.source import HASHED_CHARS_MAX, rows_hash
 from connectors.log.sql_source import SqlSource
 from hive.errors import SourceError
+from hive.events import decimal_places
 from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create
 from state.records.actions import MISNAMED_EVENTS_MAX
@@ -258,3 +260,13 @@ def test_a_database_without_tables_is_read_once_a_metastore_has_made_them(
     create(engine, Version.V4_1)
     assert source.poll(0, 0).current == 0
     source.close()
+
+
+def test_a_source_tells_to_what_its_database_rounds_statistics(log: Log) -> None:
+    is_mysql = log.engine.dialect.name != "postgresql"
+    figures = product(decimal_places.TABLES, decimal_places.FIGURES.values())
+    with closing(SqlSource(log.engine)) as source:
+        assert source.decimal_places() == (dict.fromkeys(figures, 4) if is_mysql else {})
+        with statements(log.engine) as ran:
+            source.decimal_places()
+        assert not ran

@@ -11,9 +11,14 @@ from connectors.metrics import Metrics
 from connectors.publish.event_writer import EventWriter
 from connectors.publish.publisher import Publisher
 from hive.errors import UnwritableRecordError
+from hive.events.decimal_places import DecimalPlaces
+from hive.events.envelope import PLAIN
 from hive.events.row import NotificationRow
 from hive.names import table_name
-from state.records.actions import AnyAction, CommitTxn, Undecodable
+from hive.thrift.binary import decode
+from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
+from metatide.demo import messages
+from state.records.actions import AnyAction, CommitTxn, PutTableStatistics, Undecodable
 
 SHARDS = 8
 
@@ -54,6 +59,10 @@ class Log:
 
     def __init__(self) -> None:
         self.alters_upto: list[int] = []
+        self.places: DecimalPlaces = {}
+
+    def decimal_places(self) -> DecimalPlaces:
+        return self.places
 
     def alters(self, upto: int) -> Iterator[NotificationRow]:
         self.alters_upto.append(upto)
@@ -145,3 +154,21 @@ def test_all_rows_of_an_event_are_written(
     assert faults(metrics, "listener") == 1
     for actions in written.events[1].values():
         assert [action.txn for action in actions if isinstance(action, CommitTxn)] == [7, 8]
+
+
+def test_statistics_are_written_as_the_database_rounds_them(
+    writer: EventWriter, written: Written, log: Log
+) -> None:
+    log.places = {("TAB_COL_STATS", "AVG_COL_LEN"): 4}
+    sent = {"maxColLen": 9, "avgColLen": 2 / 3, "numNulls": 0, "numDVs": 1}
+    column = {"colName": "v", "colType": "string", "statsData": {"stringStats": sent}}
+    described = {"isTblLevel": True, "dbName": "db", "tableName": "t"}
+    message = messages.update_table_stats(
+        {"dbName": "db", "tableName": "t", "parameters": {}},
+        {"statsDesc": described, "statsObj": [column]},
+    )
+    write(writer, 1, "UPDATE_TBL_COL_STAT_EVENT", messages.seal(message, 0, PLAIN))
+    [action] = [one for actions in written.events[1].values() for one in actions]
+    assert isinstance(action, PutTableStatistics)
+    stored = decode(COLUMN_STATISTICS_OBJ, action.columns[0].data)
+    assert stored["statsData"]["stringStats"] == {**sent, "avgColLen": 0.6667}

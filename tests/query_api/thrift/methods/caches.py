@@ -1,12 +1,14 @@
 """Caches of a real metastore: what its log folds to, and what loads of its database add."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from connectors.loads.batch import find_database, load
 from connectors.loads.rereads import reread
+from connectors.log.sql_source import SqlSource
 from connectors.publish.renames import Renames
 from connectors.publish.routing import route
+from hive.events.decimal_places import as_stored
 from hive.events.decode import decode
 from hive.names import TableName
 from hive.reader.engines import unpooled_engine
@@ -31,6 +33,8 @@ class Cache:
         self._database = find_database(self._engine)
         self._log = Log(self._engine, self._database.version)
         self._renames = Renames()
+        with closing(SqlSource(self._engine)) as source:
+            self._places = source.decimal_places()
         self.current = 0
 
     @property
@@ -44,7 +48,8 @@ class Cache:
     def follow(self) -> None:
         """Folds the events since the last time."""
         for row in self._log.after(self.current):
-            routed = route(self._renames.address(decode(row)), self.shards)
+            event = as_stored(decode(row), self._places)
+            routed = route(self._renames.address(event), self.shards)
             for number, shard in enumerate(self._shards):
                 actions = routed.get(number, ())
                 shard.fold([Change(0, self.current, row.event_id, actions)])

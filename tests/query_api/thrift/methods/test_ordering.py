@@ -57,8 +57,13 @@ def test_a_partition_named_with_a_blank_at_its_end_is_left_to_metastores_on_mysq
     """It takes that for the one without the blank."""
     place = {"db_name": "sales", "tbl_name": "orders"}
     name, values = f"ds=00001{blank}", [f"00001{blank}"]
-    asked = {"dbName": "sales", "tblName": "orders", "colNames": ["amount"], "partNames": [name]}
-    request = encode(requests.PARTITION_STATISTICS, asked)
+    of_statistics = {
+        "dbName": "sales",
+        "tblName": "orders",
+        "colNames": ["amount"],
+        "partNames": [name],
+    }
+    request = encode(requests.PARTITION_STATISTICS, of_statistics)
     questions = [
         call("get_partition", part_vals=values, **place),
         call("get_partition_by_name", part_name=name, **place),
