@@ -5,11 +5,11 @@ from typing import Final
 import msgspec
 
 from hive.errors import UNDECODABLE, RecordFormatError
-from state.records.codec import FORMAT_VERSION
 
 EVERY_S: Final = 1.0
 """The time between two heartbeats of a connector."""
-_PREFIX = bytes((FORMAT_VERSION,))
+_FORMAT_VERSION: Final = 1
+_PREFIX: Final = bytes((_FORMAT_VERSION,))
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,14 +1,16 @@
 """The signals topic: what workers, readers and operators ask of the connectors."""
 
+from typing import Final
+
 import msgspec
 
 from hive.errors import UNDECODABLE, RecordFormatError
 from hive.names import TableName
-from state.records.codec import FORMAT_VERSION
 from state.records.envelopes import Record, Scope, ScopeKind
 from state.records.numbers import Natural, Word
 
-_PREFIX = bytes((FORMAT_VERSION,))
+_FORMAT_VERSION: Final = 1
+_PREFIX: Final = bytes((_FORMAT_VERSION,))
 
 
 class LoadRequest(Record, frozen=True, tag="a"):
@@ -86,7 +88,7 @@ def decode_signal(value: bytes) -> AnySignal:
     if value[:1] != _PREFIX:
         raise RecordFormatError(
             f"the signals topic has a message that begins with {value[:1]!r}; this release reads "
-            f"format {FORMAT_VERSION}"
+            f"format {_FORMAT_VERSION}"
         )
     try:
         return _decoder.decode(memoryview(value)[1:])

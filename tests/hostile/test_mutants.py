@@ -26,7 +26,7 @@ from state.records.signals import (
 )
 from tests.hostile import seeds, topic_records
 from tests.hostile.exchange import http_fault, port_fault, thrift_http_fault
-from tests.hostile.topic_records import Writer, mutated, recorded
+from tests.hostile.topic_records import Writer, mutated, mutated_events, recorded
 from tests.hostile.world import World, refused_connections, standing
 from tests.query_api.sales import ORDERS
 from tests.support.mutations import mutants
@@ -134,7 +134,7 @@ def into_the_topic(world: World, count: int, number: int) -> None:
     check(world, mutated(SIGNALS), writes(writer.signal), count, number)
     check(world, topic_records.events, writes(writer.event), count, number)
     world.until_folded()
-    check(world, mutated(records), writes(writer.event), count, number)
+    check(world, mutated_events(records), writes(writer.event), count, number)
     world.until_folded()
     assert world.fault(lambda: None) is None
 

@@ -103,6 +103,14 @@ class MortalBroker:
         copy.rename(data)
         self.start()
 
+    def damage(self, topic: str, shard: int, text: bytes) -> None:
+        """Changes a byte of the log where this text stands, as a failing disk does."""
+        [segment] = (self._folder / "kafka" / "data").glob(f"{topic}-{shard}/*.log")
+        at = segment.read_bytes().index(text)
+        with segment.open("r+b") as log:
+            log.seek(at)
+            log.write(bytes((text[0] ^ 1,)))
+
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """Freezes the broker: its connections stay open, but it doesn't answer."""
