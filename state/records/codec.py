@@ -1,4 +1,4 @@
-"""Records as bytes: a format version, a checksum, then MessagePack."""
+"""Records as bytes: a format version, MessagePack, a checksum."""
 
 from enum import StrEnum
 from typing import Final
@@ -12,10 +12,12 @@ from state.records.envelopes import AnyRecord, Skip
 FORMAT_VERSION = 2
 
 _PREFIX = bytes((FORMAT_VERSION,))
-BODY_AT: Final = 5
-"""Where the MessagePack begins."""
+BODY: Final = slice(1, -4)
+"""Where the MessagePack is."""
+_SOUND: Final = 0x2144DF1C
+"""The CRC-32 of all bytes that end with their own CRC-32, lowest byte first."""
 # A record is an array of less than 16 items, the first of which is its tag.
-_TAG_AT: Final = BODY_AT + 1
+_TAG_AT: Final = 2
 _FIXED_TEXT: Final = 0xA0
 _TAGS: Final = {str(kind.__struct_config__.tag): kind for kind in AnyRecord.__args__}
 _SKIP_TAG: Final = msgspec.msgpack.encode(Skip.__struct_config__.tag)
@@ -53,20 +55,20 @@ def framed(body: bytes) -> bytes:
     read. librdkafka, which reads a shard from its beginning, ends its process where it checks a
     damaged batch (2.16.0), so it checks none.
     """
-    return _PREFIX + crc32(body).to_bytes(4, "big") + body
+    data = _PREFIX + body
+    return data + crc32(data).to_bytes(4, "little")
 
 
 def decode(value: bytes) -> AnyRecord:
     """Decodes a message's value; refuses other format versions, and bytes that aren't a record."""
     if value[:1] != _PREFIX:
         raise _version_problem(value)
-    body = memoryview(value)[BODY_AT:]
-    if crc32(body) != int.from_bytes(value[1:BODY_AT], "big"):
+    if crc32(value) != _SOUND:
         raise RecordFormatError(
             "a record of the topic can't be read: its checksum is another", Unreadable.DAMAGED
         )
     try:
-        return _decoder.decode(body)
+        return _decoder.decode(memoryview(value)[BODY])
     except UNDECODABLE as error:
         raise RecordFormatError(
             f"a record of the topic can't be read: {error}", Unreadable.DAMAGED

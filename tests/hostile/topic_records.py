@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from state.records import AnyRecord, encode
-from state.records.codec import BODY_AT, framed
+from state.records.codec import BODY, framed
 from state.records.signals import AnySignal, encode_signal
 from state.topic import Topic
 from state.topic.client import topic_bounds
@@ -35,7 +35,7 @@ def mutated(messages: list[bytes]) -> st.SearchStrategy[bytes]:
 
 def mutated_events(records: list[bytes]) -> st.SearchStrategy[bytes]:
     """Mutants of records, most of them with the right checksum, as who forges them would write."""
-    bodies = mutated([record[BODY_AT:] for record in records]).map(framed)
+    bodies = mutated([record[BODY] for record in records]).map(framed)
     return st.one_of(bodies, bodies, bodies, mutated(records))
 
 

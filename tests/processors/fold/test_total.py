@@ -9,7 +9,7 @@ from msgspec import inspect
 from hive.errors import RecordFormatError, UnwritableRecordError
 from hive.names import TableName
 from state.records import AnyRecord, decode, encode
-from state.records.codec import BODY_AT, framed
+from state.records.codec import BODY, framed
 from state.records.envelopes import Change
 from tests.model.world import Shard
 from tests.processors.fold.record_strategies import allocation, strategy
@@ -52,4 +52,4 @@ def test_numbers_that_no_log_has_are_refused(hostile: AnyRecord) -> None:
 def test_ids_are_given_to_as_many_transactions() -> None:
     value = encode(Change(0, 1, 2, (allocation(TableName("hive", "a", "b"), [(1, 1)]),)))
     with pytest.raises(RecordFormatError, match="as many transactions as write ids"):
-        decode(framed(value[BODY_AT:].replace(b"\x91\x01\x91\x01", b"\x91\x01\x92\x01\x02")))
+        decode(framed(value[BODY].replace(b"\x91\x01\x91\x01", b"\x91\x01\x92\x01\x02")))
