@@ -1,7 +1,7 @@
 """Where other workers' Thrift servers are."""
 
 from time import monotonic
-from typing import Final
+from typing import Annotated, Final
 
 import httpx
 import msgspec
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 class ThriftPort(msgspec.Struct, frozen=True):
     """The port of a worker's Thrift server."""
 
-    port: int
+    port: Annotated[int, msgspec.Meta(ge=0, le=65535)]
 
 
 class _KnownAddress(msgspec.Struct, frozen=True):
@@ -58,6 +58,6 @@ class ThriftOwners:
             return None
         try:
             return httpx.URL(url).host, msgspec.json.decode(answer.content, type=ThriftPort).port
-        except UNDECODABLE as error:
+        except (*UNDECODABLE, httpx.InvalidURL) as error:
             log.warning("a worker doesn't tell its Thrift port", url=url, error=str(error))
             return None

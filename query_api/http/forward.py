@@ -42,6 +42,10 @@ _IDENTITY: Final = (b"accept-encoding", b"identity")
 _RELAYED: Final = frozenset((200, 304, 404))
 """The statuses of what a reader may get from an owner. This worker has checked the request."""
 _PROTOCOL: Final = "http"
+_FAULTS: Final = (ClientError, TimeoutError, UnprovedError, ValueError)
+"""What asking an owner raises. A ValueError says that its address can't be one: it is what a member
+of the consumer group says of itself.
+"""
 Store = Callable[[str, bytes, Headers], None]
 """Takes what an answer depends on, as its owner says it, its body, and its grounds."""
 
@@ -98,9 +102,9 @@ class Forwarder:
         headers += more_headers
         # What proves an answer is in its body, which one to HEAD hasn't. The server leaves it out.
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        request = OwnerRequest(method, URL(target, encoded=True), headers, body)
         has_begun = False
         try:
+            request = OwnerRequest(method, URL(target, encoded=True), headers, body)
             async with self._answer_from(url, request) as answer:
                 if answer is None or answer.status not in _RELAYED:
                     return False
@@ -117,7 +121,7 @@ class Forwarder:
                     return True
                 has_begun = True
                 await _pass_back(answer, send)
-        except (ClientError, TimeoutError, UnprovedError) as error:
+        except _FAULTS as error:
             if has_begun:
                 raise
             _warn(url, error)
@@ -137,9 +141,9 @@ class Forwarder:
         """
         all_headers = [*headers, *([] if body is None else [(b"content-type", JSON)])]
         method = "GET" if body is None else "POST"
-        target = URL(url + path).update_query(dict(parameters or {}))
-        request = OwnerRequest(method, target, all_headers, body or b"")
         try:
+            target = URL(url + path).update_query(dict(parameters or {}))
+            request = OwnerRequest(method, target, all_headers, body or b"")
             async with self._answer_from(url, request) as answer:
                 if answer is None:
                     return None
@@ -150,7 +154,7 @@ class Forwarder:
                     return None
                 blocks = [block async for block in answer.body]
                 return WholeAnswer(answer.status, by_name, b"".join(blocks))
-        except (ClientError, TimeoutError, UnprovedError) as error:
+        except _FAULTS as error:
             _warn(url, error)
             return None
 

@@ -79,7 +79,13 @@ async def test_the_port_of_another_worker_is_asked_once() -> None:
 
 @pytest.mark.parametrize(
     ("told", "lines"),
-    [(None, 0), (answer(503, b"{}"), 0), (answer(200, b"<html>"), 1), (answer(200, b"\xff"), 1)],
+    [
+        (None, 0),
+        (answer(503, b"{}"), 0),
+        (answer(200, b"<html>"), 1),
+        (answer(200, b"\xff"), 1),
+        (answer(200, b'{"port": 65536}'), 1),
+    ],
 )
 async def test_an_owner_that_tells_no_port_is_not_called(
     told: WholeAnswer | None, lines: int

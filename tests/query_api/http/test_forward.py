@@ -74,6 +74,21 @@ def test_what_was_forwarded_is_not_forwarded_again() -> None:
     assert "not_owned" in response.json()["detail"]
 
 
+@pytest.mark.parametrize("address", ["w1:99999", "w1:x", "[::1", ":1", f"{'w' * 64}:1", "\ud800:1"])
+def test_what_is_no_address_leaves_it_to_the_database(address: str) -> None:
+    """A member of the group tells its address itself."""
+    database = EmptyDatabase(LogEnd(0, 4, []))
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        assert grounds(await client.get(f"{TABLE}?{ANY}")) == ("database", "not_owned")
+        several = await client.post(f"/v1/tables?{ANY}", json={"names": ["sales.orders"]})
+        assert grounds(several) == ("database", "not_owned")
+        states = await client.post("/v1/cache-states", json={"tables": ["sales.orders"]})
+        assert states.json()["tables"][0]["reason"] == "not_owned"
+
+    ask(elsewhere(f"http://{address}"), asking, database=database)
+
+
 PACKED = whole(200, gzip.compress(b" " * 50_000_000))
 
 
