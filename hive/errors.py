@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-UNDECODABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError)
+UNDECODABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for bytes that it can't decode: a text that isn't UTF-8 is none of its own
-errors."""
+errors, nor are too many levels, be it in a field that it skips."""
 
 
 class MetatideError(Exception):

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from hive.errors import UNDECODABLE
 from hive.thrift.canonical import is_transactional
 
 NAME: Final = "COLUMN_STATS_ACCURATE"
@@ -65,7 +66,7 @@ def _extends(before: str | None, after: str, columns: Collection[str]) -> bool:
     try:
         old = None if before is None else _decoder.decode(before)
         new = _decoder.decode(after)
-    except msgspec.MsgspecError:
+    except UNDECODABLE:
         return False
     names = set(columns) if old is None else {*map(str.lower, old.columns), *columns}
     return set(map(str.lower, new.columns)) == names and (old is None or new.basic == old.basic)

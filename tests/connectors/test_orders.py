@@ -112,6 +112,13 @@ def test_texts_that_are_no_utf_8_are_refused() -> None:
         decode_signal(signal.replace(TABLE.db.encode(), b"\xff" * len(TABLE.db)))
 
 
+def test_too_many_levels_are_refused() -> None:
+    signal = bytearray(encode_signal(PauseOrder(0, 1, paused=False)))
+    signal[1] += 1
+    with pytest.raises(RecordFormatError, match="recursion"):
+        decode_signal(bytes(signal) + b"\x91" * 5000)
+
+
 @given(SIGNALS)
 def test_signals_survive_the_topic(signal: AnySignal) -> None:
     assert decode_signal(encode_signal(signal)) == signal

@@ -13,7 +13,7 @@ import structlog
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
-from hive.errors import RefusedLoginError
+from hive.errors import UNDECODABLE, RefusedLoginError
 from query_api.background_tasks import outcome, take_note
 from query_api.watched_file import file_version
 
@@ -157,12 +157,15 @@ def read_keys(data: bytes) -> Keys:
     """The keys of a set that can check signatures. Raises ValueError if it can't be read."""
     if len(data) > BYTES_MAX:
         raise ValueError(f"a key set of more than {BYTES_MAX} bytes")
-    listed = msgspec.json.decode(data, type=_KeySet).keys
+    try:
+        listed = msgspec.json.decode(data, type=_KeySet).keys
+    except UNDECODABLE as error:
+        raise ValueError(f"no key set: {error}") from None
     if len(listed) > KEYS_MAX:
         raise ValueError(f"a key set of more than {KEYS_MAX} keys")
     keys = {}
     for described in listed:
-        if described.get("kty") not in _FAMILIES or described.get("use", "sig") != "sig":
+        if str(described.get("kty")) not in _FAMILIES or described.get("use", "sig") != "sig":
             continue
         try:
             keys[str(described.get("kid", ""))] = _signing_key(described)

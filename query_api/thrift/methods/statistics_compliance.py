@@ -38,7 +38,7 @@ def _read_accuracy(text: str | None) -> dict[str, Any]:
         return {}
     try:
         accuracy = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         accuracy = None
     if not isinstance(accuracy, dict):
         raise InputError(f"{_ACCURATE} is {text[:80]!r}")

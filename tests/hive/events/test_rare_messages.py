@@ -93,7 +93,13 @@ FLAG = "COLUMN_STATS_ACCURATE"
 
 
 @pytest.mark.parametrize(
-    ("before", "after"), [("{half", '{"BASIC_STATS":"true"}'), (None, "{half"), (None, "[]")]
+    ("before", "after"),
+    [
+        ("{half", '{"BASIC_STATS":"true"}'),
+        (f'{{"x":{"[" * 1500}{"]" * 1500}}}', '{"BASIC_STATS":"true"}'),
+        (None, "{half"),
+        (None, "[]"),
+    ],
 )
 def test_a_flag_that_can_not_be_read_tells_nothing(before: str | None, after: str) -> None:
     old = {} if before is None else {FLAG: before}

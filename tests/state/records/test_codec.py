@@ -68,6 +68,10 @@ def test_what_nobody_could_read_is_not_written(record: AnyRecord) -> None:
         encode(record)
 
 
+DEEP = framed(encode(Reset(3, 17))[BODY].replace(b"\x94", b"\x95", 1) + b"\x91" * 5000)
+"""A record with an item more than this release knows, of too many levels."""
+
+
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
@@ -78,6 +82,7 @@ def test_what_nobody_could_read_is_not_written(record: AnyRecord) -> None:
         (encode(CHANGE)[:3], "damaged"),
         (framed(encode(CHANGE)[BODY][:-1]), "damaged"),
         (framed(encode(CHANGE)[BODY].replace(b"a", b"\xff")), "damaged"),
+        (DEEP, "damaged"),
     ],
 )
 def test_a_refusal_has_a_word_for_its_reason(value: bytes, reason: str) -> None:

@@ -20,6 +20,12 @@ def test_nothing_but_our_error_comes_of_damaged_bytes(length: int, more: bytes) 
         decode_heartbeat(encode_heartbeat(HEARTBEAT)[:length] + more)
 
 
+def test_too_many_levels_are_refused() -> None:
+    deep = b"\x81\xa1x" + b"\x91" * 5000
+    with pytest.raises(RecordFormatError, match="a heartbeat can't be read: .*recursion"):
+        decode_heartbeat(encode_heartbeat(HEARTBEAT)[:1] + deep)
+
+
 def test_what_lacks_its_name_is_no_heartbeat() -> None:
     with pytest.raises(RecordFormatError, match=r"a heartbeat can't be read: .*`name`"):
         decode_heartbeat(encode_heartbeat(HEARTBEAT)[:1] + b"\x80")

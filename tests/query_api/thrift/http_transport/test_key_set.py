@@ -8,6 +8,7 @@ import pytest
 
 from query_api.thrift.http_transport import key_set
 from query_api.thrift.http_transport.key_set import KEYS_MAX, KeyUrl, SigningKey, read_keys
+from tests.query_api.thrift.http_transport.issuer import Issuer
 
 KEY = SigningKey("key", frozenset())
 
@@ -41,3 +42,16 @@ def test_a_set_has_so_many_keys(count: int, why: str) -> None:
     data = json.dumps({"keys": [{"kty": "oct"}] * count}).encode()
     with pytest.raises(ValueError, match=why):
         read_keys(data)
+
+
+@pytest.mark.parametrize("family", [[], {}, None, 5])
+def test_a_key_of_no_family_leaves_the_others(family: object) -> None:
+    issuer = Issuer()
+    issuer.add("good", "EdDSA")
+    keys = [{"kty": family, "kid": "none"}, issuer.describe("good")]
+    assert read_keys(json.dumps({"keys": keys}).encode()).keys() == {"good"}
+
+
+def test_a_set_of_too_many_levels_can_not_be_read() -> None:
+    with pytest.raises(ValueError, match="no key set"):
+        read_keys(b'{"keys":[{"x":' + b"[" * 5000)
