@@ -73,7 +73,10 @@ def _table_with_statistics(stored: Entry, event: int, action: PutTableStatistics
     image = action.image
     if image is None:
         return None
-    parameters = decode(TABLE, image.data).get("parameters", {})
+    try:
+        parameters = decode(TABLE, image.data).get("parameters", {})
+    except ThriftError:
+        return None
     entry = _with_statistics(TABLE, stored, event, action, parameters, transactional=image.managed)
     return entry if entry is not None and entry.data == image.data else None
 
@@ -131,7 +134,23 @@ def _with_statistics(
     *,
     transactional: bool,
 ) -> Entry | None:
-    """An object after an event that has these parameters wrote statistics of some columns."""
+    """An object after an event that has these parameters wrote statistics of some columns; None
+    where that isn't shown, as for bytes that are no object, which the fold accepts too."""
+    try:
+        return _written_over(struct, stored, event, action, parameters, transactional=transactional)
+    except ThriftError:
+        return None
+
+
+def _written_over(
+    struct: Struct,
+    stored: Entry,
+    event: int,
+    action: PutTableStatistics | PutPartitionStatistics,
+    parameters: Mapping[str, str],
+    *,
+    transactional: bool,
+) -> Entry | None:
     stored_parameters = decode(struct, stored.data).get("parameters", {})
     columns = frozenset(image.column for image in action.columns)
     after = after_statistics(stored_parameters, parameters, columns, transactional=transactional)

@@ -71,6 +71,19 @@ def test_a_missing_write_id_may_have_been_stored_after_another(
     assert bool(shard.doubtful()) is is_doubtful
 
 
+@pytest.mark.parametrize("data", [b"", b"p", b"\2\xff\xff\1\0", encode(PARTITION, {}) + b"x"])
+def test_statistics_of_what_can_not_be_read_leave_it_in_doubt(data: bytes) -> None:
+    """Whoever may write to the topic could stop a shard for good otherwise."""
+    shard = Shard()
+    shard.fold(change(1, CreateTable(image(data))), change(2, add("a", data=data)))
+    shard.fold(statistics(3, 1))
+    assert ("a",) in shard.doubtful()
+    for event, row in ((4, table(ANALYSED)), (5, image(data))):
+        shard.fold(change(event, PutTableStatistics(TABLE, 0, (COLUMN,), row)))
+        assert TABLE_ROW in shard.doubtful()
+    assert shard.applied == 5
+
+
 def test_statistics_that_leave_fields_of_the_old_ones_in_place_are_not_believed() -> None:
     shard = Shard()
     stored = add("a", data=encode(PARTITION, {}))

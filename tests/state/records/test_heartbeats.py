@@ -22,7 +22,7 @@ def test_nothing_but_our_error_comes_of_damaged_bytes(length: int, more: bytes) 
 
 def test_too_many_levels_are_refused() -> None:
     deep = b"\x81\xa1x" + b"\x91" * 5000
-    with pytest.raises(RecordFormatError, match="a heartbeat can't be read: .*recursion"):
+    with pytest.raises(RecordFormatError, match=r"a heartbeat can't be read: .*recursion"):
         decode_heartbeat(encode_heartbeat(HEARTBEAT)[:1] + deep)
 
 
