@@ -90,7 +90,7 @@ class ColumnStatisticsImage(msgspec.Struct, frozen=True, array_like=True):
     """Seconds since 1970, a field that all columns of one answer share."""
     data: bytes
     """A ColumnStatisticsObj."""
-    fields: int = 0
+    fields: Word = 0
     """The fields that are set: an update keeps the values of those that it doesn't set."""
 
 

@@ -10,9 +10,11 @@ from hive.errors import RecordFormatError, UnwritableRecordError
 from hive.names import TableName
 from state.records import AnyRecord, decode, encode
 from state.records.codec import BODY, framed
-from state.records.envelopes import Change
+from state.records.envelopes import Change, LoadRows, Rows
+from state.records.objects import ColumnStatisticsImage
 from tests.model.world import Shard
 from tests.processors.fold.record_strategies import allocation, strategy
+from tests.processors.fold.shard import SCOPE
 
 RECORDS = st.lists(strategy(inspect.type_info(AnyRecord)), max_size=8)
 
@@ -39,8 +41,17 @@ def test_any_records_fold_at_length(records: list[AnyRecord]) -> None:
     check(records)
 
 
+TOO_MANY_FIELDS = ColumnStatisticsImage(None, "hive", "c", 0, 1, b"", fields=1 << 32)
+
+
 @pytest.mark.parametrize(
-    "hostile", [Change(0, -1, 1), Change(0, 1, 1 << 63), Change(0, 1, 2, (), 1 << 32, 2)]
+    "hostile",
+    [
+        Change(0, -1, 1),
+        Change(0, 1, 1 << 63),
+        Change(0, 1, 2, (), 1 << 32, 2),
+        LoadRows(0, "x", SCOPE, 1, 0, Rows(statistics=(TOO_MANY_FIELDS,))),
+    ],
 )
 def test_numbers_that_no_log_has_are_refused(hostile: AnyRecord) -> None:
     with pytest.raises(RecordFormatError, match="int"):
