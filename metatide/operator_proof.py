@@ -1,9 +1,10 @@
 """Proves the workers' secret to workers, as they do among themselves, so that they take orders."""
 
 import asyncio
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Generator, Iterable
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 import httpx
 
@@ -75,7 +76,8 @@ class ProvedTransport(httpx.BaseTransport):
                 if response.is_server_error:
                     raise httpx.RemoteProtocolError(proves_nothing, request=request)
                 raise UnprovedError(proves_nothing)
-            return asyncio.run(_unframed(self._proof.peers, nonce, response.read()))
+            stream = cast(httpx.SyncByteStream, response.stream)
+            return asyncio.run(_unframed(self._proof.peers, nonce, stream))
         except CutOffError as error:
             raise httpx.RemoteProtocolError(str(error), request=request) from error
         except UnprovedError as error:
@@ -90,9 +92,13 @@ class ProvedTransport(httpx.BaseTransport):
         self._transport.close()
 
 
-async def _unframed(peers: Peers, nonce: bytes, framed: bytes) -> httpx.Response:
+async def _unframed(peers: Peers, nonce: bytes, framed: Iterable[bytes]) -> httpx.Response:
+    """Reads no more than what proves itself, as it comes and without unpacking it: whoever takes
+    itself for a worker could send without end."""
+
     async def blocks() -> AsyncIterator[bytes]:
-        yield framed
+        for block in framed:
+            yield block
 
     reader = ProvedReader(peers, nonce, blocks())
     head = await reader.head()

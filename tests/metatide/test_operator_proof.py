@@ -1,6 +1,7 @@
 """Operators who have the workers' secret give orders to workers wherever these are."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -119,6 +120,21 @@ def framed(content: bytes) -> httpx.Response:
 def test_an_answer_that_was_changed_is_none(workers_secret: Path) -> None:
     with pytest.raises(UnprovedError, match="of an answer"):
         answered(workers_secret, framed(b"x" * 99))
+
+
+def test_an_answer_without_end_is_read_until_it_proves_nothing(workers_secret: Path) -> None:
+    read = 0
+
+    def blocks() -> Iterator[bytes]:
+        nonlocal read
+        while read < 1_000:
+            read += 1
+            yield b"\0" * 1024
+
+    response = httpx.Response(200, headers={"content-type": PROVED.decode()}, content=blocks())
+    with pytest.raises(UnprovedError, match="of an answer"):
+        answered(workers_secret, response)
+    assert read == 1
 
 
 @pytest.mark.parametrize(
