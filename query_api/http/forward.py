@@ -19,7 +19,7 @@ from aiohttp import (
 from starlette.types import Scope, Send
 from yarl import URL
 
-from hive.errors import UnprovedError
+from hive.errors import InputError, UnprovedError
 from query_api.http.messages import GROUNDS, JSON, Headers, send_body
 from query_api.http.proof import (
     FORWARDED,
@@ -277,4 +277,7 @@ def _has_grounds(headers: Mapping[str, str]) -> bool:
 def has_reached(headers: Mapping[str, str], least: Position | None) -> bool:
     """Whether an owner's answer is as new as required."""
     position = headers.get("metatide-position")
-    return least is None or position is None or parse_position(position) >= least
+    try:
+        return least is None or position is None or parse_position(position) >= least
+    except InputError:
+        return False

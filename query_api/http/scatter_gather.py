@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
+import structlog
 
-from hive.errors import NoSuchObjectError
+from hive.errors import UNDECODABLE, InputError, NoSuchObjectError
 from hive.names import DatabaseName, TableName, default_catalog, parse_table_name, table_name
 from query_api.http import encode
-from query_api.http.forward import Forwarder, has_reached
+from query_api.http.forward import Forwarder, WholeAnswer, has_reached
 from query_api.http.requirement_headers import headers_of
 from query_api.positions import Position, parse_position
 from query_api.reads import GetTables, ListDatabases, ListTablesOfAll, Read, Rendered, cut
@@ -25,6 +26,8 @@ from query_api.targets import Target, TargetKind, of_database
 
 Splittable = GetTables | ListTablesOfAll
 OWNERS_MAX: Final = 64
+
+log = structlog.get_logger(__name__)
 
 
 class Part(NamedTuple):
@@ -101,7 +104,11 @@ class Parts:
             return None
         if first is not None:
             whole.append(Part(first.source, first.reason, first.position, first.detail, []))
-        return _together(read, whole)
+        try:
+            return _together(read, whole)
+        except UNDECODABLE as error:
+            log.warning("what a shard's owner answers can't be read", error=str(error))
+            return None
 
     def _owner(self, target: Target) -> str | None:
         """The other worker that owns the shard; None if this worker does, or if none does."""
@@ -139,15 +146,25 @@ class Parts:
             return None
         if not has_reached(response.headers, requirement.min_position):
             return None
-        in_response, in_body = response.headers, _decode_body(response.content)
-        return Part(
-            Source(in_response["metatide-source"]),
-            Reason(in_response["metatide-reason"]),
-            parse_position(in_response["metatide-position"]),
-            in_response.get("metatide-detail", ""),
-            in_body.tables,
-            in_body.next,
-        )
+        try:
+            return _part(response)
+        except (KeyError, ValueError, InputError, *UNDECODABLE) as error:
+            why = f"{type(error).__name__} {error}"
+            log.warning("what a shard's owner answers can't be read", url=url, error=why)
+            return None
+
+
+def _part(response: WholeAnswer) -> Part:
+    """The part in an owner's answer."""
+    in_response, in_body = response.headers, _decode_body(response.content)
+    return Part(
+        Source(in_response["metatide-source"]),
+        Reason(in_response["metatide-reason"]),
+        parse_position(in_response["metatide-position"]),
+        in_response.get("metatide-detail", ""),
+        in_body.tables,
+        in_body.next,
+    )
 
 
 def _together(read: Splittable, parts: Sequence[Part]) -> ReadAnswer[bytes]:

@@ -223,6 +223,34 @@ def test_what_is_stated_to_owners_requires_as_much(
     assert understood == required
 
 
+GROUNDS = b"metatide-source: cache\r\nmetatide-reason: fresh\r\nmetatide-position: 0:20\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (b"", b'{"tables":[]}'),
+        (GROUNDS.replace(b"0:20", b"x"), b'{"tables":[]}'),
+        (GROUNDS, b"<html>"),
+        (GROUNDS, b'{"tables":[5]}'),
+    ],
+)
+def test_a_part_that_can_not_be_read_leaves_all_of_it_to_the_database(
+    head: bytes, body: bytes
+) -> None:
+    first, _ = two()
+    part = whole(200, body).replace(b" X\r\n", b" X\r\n" + head)
+    names = {"names": [name.in_catalog for name in TABLES]}
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        async with faulty_owner(part) as first.urls[1]:
+            for more in ("", "&min_position=0:1"):
+                answer = await client.post(f"/v1/tables?{ANY}{more}", json=names)
+                assert grounds(answer) == ("database", "not_owned")
+
+    ask(first, asking, database=EmptyDatabase(LogEnd(0, 40, [])))
+
+
 def test_a_part_that_nobody_has_leaves_all_of_it_to_the_database() -> None:
     first, _ = two()
     nobody = f"http://127.0.0.1:{free_port()}"
