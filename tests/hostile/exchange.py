@@ -18,7 +18,7 @@ from thriftpy2.utils import deserialize
 
 from hive.errors import ThriftError
 from metatide.stack.machine import LOOPBACK
-from query_api.http.server import HEAD_BYTES_MAX
+from query_api.http.connection import HEAD_BYTES_MAX
 from query_api.thrift.connection.first_bytes import Transport, transport_of
 from query_api.thrift.protocol.compact_reader import PROTOCOL, CompactReader
 from query_api.thrift.protocol.frames import Frames

@@ -55,8 +55,8 @@ def test_workers_of_all_addresses_are_found_by_that_of_the_request(tmp_path: Pat
 
 
 IMPATIENT = """
-from query_api.http import server
-server.REQUEST_S_MAX = 1
+from query_api.http import connection
+connection.REQUEST_S_MAX = 1
 from metatide.stack.web import main
 main()
 """

@@ -15,6 +15,7 @@ from structlog.testing import capture_logs
 
 from query_api import backend
 from query_api.http import server
+from query_api.http.connection import HEADERS_MAX, ReadConnection
 from query_api.in_flight import TOO_MANY_BYTES, Budget
 from query_api.latest.log_end import LogEnd
 from state.records.actions import PutPartitions
@@ -48,16 +49,16 @@ def budget(monkeypatch: pytest.MonkeyPatch) -> Budget:
 
 
 @pytest.fixture
-def protocols(monkeypatch: pytest.MonkeyPatch) -> list[server.ReadProtocol]:
+def protocols(monkeypatch: pytest.MonkeyPatch) -> list[ReadConnection]:
     """The connections that were made and lost since."""
-    lost: list[server.ReadProtocol] = []
-    lose = server.ReadProtocol.connection_lost
+    lost: list[ReadConnection] = []
+    lose = ReadConnection.connection_lost
 
-    def noted(self: server.ReadProtocol, error: Exception | None) -> None:
+    def noted(self: ReadConnection, error: Exception | None) -> None:
         lose(self, error)
         lost.append(self)
 
-    monkeypatch.setattr(server.ReadProtocol, "connection_lost", noted)
+    monkeypatch.setattr(ReadConnection, "connection_lost", noted)
     return lost
 
 
@@ -65,18 +66,18 @@ def protocols(monkeypatch: pytest.MonkeyPatch) -> list[server.ReadProtocol]:
 def heard(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """What servers have received, once they have handled it."""
     heard: list[bytes] = []
-    receive = server.ReadProtocol.data_received
+    receive = ReadConnection.data_received
 
-    def noted(self: server.ReadProtocol, data: bytes) -> None:
+    def noted(self: ReadConnection, data: bytes) -> None:
         receive(self, data)
         heard.append(data)
 
-    monkeypatch.setattr(server.ReadProtocol, "data_received", noted)
+    monkeypatch.setattr(ReadConnection, "data_received", noted)
     return heard
 
 
 def ask_for_large(
-    opened: socket.socket, heard: list[bytes], lost: Sequence[server.ReadProtocol] = ()
+    opened: socket.socket, heard: list[bytes], lost: Sequence[ReadConnection] = ()
 ) -> None:
     """Asks by itself for the answer that is cached, which the short way alone answers at once.
     Nobody hears what comes once the connection is lost."""
@@ -88,7 +89,7 @@ def ask_for_large(
 def test_a_slow_client_gets_all_and_what_is_taken_is_in_flight_no_more(
     budget: Budget, heard: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server.ReadProtocol, "sweep", lambda _: None)
+    monkeypatch.setattr(ReadConnection, "sweep", lambda *_: None)
     with serving(wide()) as url, connection(url) as opened:
         for _ in range(3):
             opened.sendall(LARGE)
@@ -120,7 +121,7 @@ def test_too_many_bytes_in_flight_end_the_connection_that_has_most(budget: Budge
 
 
 def test_a_client_that_takes_nothing_of_too_much_is_hung_up_on(
-    budget: Budget, heard: list[bytes], protocols: list[server.ReadProtocol]
+    budget: Budget, heard: list[bytes], protocols: list[ReadConnection]
 ) -> None:
     with serving(wide()) as url, connection(url) as opened:
         for _ in range(3):
@@ -153,7 +154,7 @@ def test_after_an_answer_that_ends_the_connection_nothing_is_refused() -> None:
     assert len(body) == len(whole)
 
 
-def test_a_client_that_has_gone_is_not_ended(protocols: list[server.ReadProtocol]) -> None:
+def test_a_client_that_has_gone_is_not_ended(protocols: list[ReadConnection]) -> None:
     with serving(warm()) as url:
         with connection(url) as opened:
             opened.sendall(request(NAMES))
@@ -175,7 +176,7 @@ def test_many_small_chunks_are_a_body_and_many_headers_in_pieces_are_refused() -
             [(status, _, _)] = response(opened)
             assert status == "HTTP/1.1 200 OK"
         with connection(url) as opened:
-            opened.sendall(b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * (server.HEADERS_MAX + 2))
+            opened.sendall(b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * (HEADERS_MAX + 2))
             [(status, _, body)] = response(opened)
             assert status.startswith("HTTP/1.1 431 ")
             assert "headers and trailers" in json.loads(body)["detail"]
@@ -184,13 +185,13 @@ def test_many_small_chunks_are_a_body_and_many_headers_in_pieces_are_refused() -
 @pytest.fixture
 def refusals(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The statuses of what servers have refused."""
-    statuses, refuse = list[int](), server.ReadProtocol._refuse
+    statuses, refuse = list[int](), ReadConnection._refuse
 
-    def noted(self: server.ReadProtocol, status: int, *more: Any, **how: Any) -> None:
+    def noted(self: ReadConnection, status: int, *more: Any, **how: Any) -> None:
         refuse(self, status, *more, **how)
         statuses.append(status)
 
-    monkeypatch.setattr(server.ReadProtocol, "_refuse", noted)
+    monkeypatch.setattr(ReadConnection, "_refuse", noted)
     return statuses
 
 
@@ -216,7 +217,7 @@ def test_a_client_that_says_that_it_leaves_is_told_nothing_more() -> None:
 
 
 def test_a_body_that_never_ends_gets_one_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "REQUEST_S_MAX", 1)
+    monkeypatch.setattr("query_api.http.connection.REQUEST_S_MAX", 1)
     head = POST.format(path=NAMES, type="text/plain", more="Content-Length: 100").encode()
     with serving(warm()) as url, connection(url) as opened:
         opened.sendall(head)
@@ -228,13 +229,13 @@ def test_a_body_that_never_ends_gets_one_answer(monkeypatch: pytest.MonkeyPatch)
 def test_a_connection_lives_while_the_short_way_answers_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    turns, handle = threading.Semaphore(0), server.ReadProtocol.timeout_keep_alive_handler
+    turns, handle = threading.Semaphore(0), ReadConnection.timeout_keep_alive_handler
 
-    def noted(self: server.ReadProtocol) -> None:
+    def noted(self: ReadConnection) -> None:
         handle(self)
         turns.release()
 
-    monkeypatch.setattr(server.ReadProtocol, "timeout_keep_alive_handler", noted)
+    monkeypatch.setattr(ReadConnection, "timeout_keep_alive_handler", noted)
     monkeypatch.setattr(server, "KEEP_ALIVE_S", 0.5)
     with serving(warm()) as url, connection(url) as opened:
         for _ in range(4):

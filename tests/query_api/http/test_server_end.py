@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
 from query_api.http import server
-from query_api.http.server import ReadProtocol
+from query_api.http.connection import ReadConnection
 from query_api.latest.log_end import LogEnd
 from tests.metatide.client.serving import serving, serving_app
 from tests.query_api.http.connection import connection, request, response
@@ -94,13 +94,13 @@ def test_an_answer_that_is_not_whole_by_then_is_seen_to_be_cut(
 
 def test_a_client_that_takes_nothing_of_its_answer_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "FINISH_S_MAX", 0.1)
-    lose, lost = ReadProtocol.connection_lost, threading.Event()
+    lose, lost = ReadConnection.connection_lost, threading.Event()
 
-    def connection_lost(self: ReadProtocol, error: Exception | None) -> None:
+    def connection_lost(self: ReadConnection, error: Exception | None) -> None:
         lose(self, error)
         lost.set()
 
-    monkeypatch.setattr(ReadProtocol, "connection_lost", connection_lost)
+    monkeypatch.setattr(ReadConnection, "connection_lost", connection_lost)
     app = Starlette(routes=[Route("/", lambda _: PlainTextResponse(b"x" * 30_000_000))])
     with ExitStack() as serves:
         url = serves.enter_context(serving_app(app))

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from hive.errors import ClosedStoreError
-from query_api.http import server
+from query_api.http.connection import PIPELINED_MAX, ReadConnection
 from query_api.http.gate import Gate
 from query_api.http.partitions import PartitionWriter
 from query_api.http.response_cache import CachedResponse, ResponseCache
@@ -136,13 +136,13 @@ def test_a_long_head_behind_another_is_not_answered() -> None:
 @pytest.fixture
 def refused(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Set once a server has refused something."""
-    refused, refuse = threading.Event(), server.ReadProtocol._refuse
+    refused, refuse = threading.Event(), ReadConnection._refuse
 
-    def noted(self: server.ReadProtocol, *what: Any, **how: Any) -> None:
+    def noted(self: ReadConnection, *what: Any, **how: Any) -> None:
         refuse(self, *what, **how)
         refused.set()
 
-    monkeypatch.setattr(server.ReadProtocol, "_refuse", noted)
+    monkeypatch.setattr(ReadConnection, "_refuse", noted)
     return refused
 
 
@@ -150,7 +150,7 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     ("sent", "status", "says"),
     [
         (request(NAMES, "X-Y: " + "z" * 70_000), 431, "head has more than"),
-        (request(NAMES) * (server.PIPELINED_MAX + 1), 400, "wait for their responses"),
+        (request(NAMES) * (PIPELINED_MAX + 1), 400, "wait for their responses"),
     ],
 )
 def test_what_is_refused_behind_a_request_is_told_why(
@@ -164,7 +164,7 @@ def test_what_is_refused_behind_a_request_is_told_why(
         opened.sendall(sent)
         assert refused.wait(30)
         database.may.set()
-        *answers, (line, _, body) = response(opened, server.PIPELINED_MAX + 3)
+        *answers, (line, _, body) = response(opened, PIPELINED_MAX + 3)
     assert {answer[0] for answer in answers} == {"HTTP/1.1 200 OK"}
     assert line.startswith(f"HTTP/1.1 {status} ")
     assert says in json.loads(body)["detail"]
@@ -190,7 +190,7 @@ def test_what_comes_before_bytes_that_are_no_request_is_answered(
 
 
 def test_a_client_that_sends_nothing_whole_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "REQUEST_S_MAX", 1)
+    monkeypatch.setattr("query_api.http.connection.REQUEST_S_MAX", 1)
     with serving(warm()) as url, connection(url) as idle, connection(url) as slow:
         slow.sendall(request(NAMES)[:-1])
         for opened in (idle, slow):
@@ -203,7 +203,7 @@ def test_a_client_that_sends_nothing_whole_is_sent_away(monkeypatch: pytest.Monk
 def test_a_client_that_asks_only_what_was_asked_before_is_not_sent_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(server, "REQUEST_S_MAX", 2)
+    monkeypatch.setattr("query_api.http.connection.REQUEST_S_MAX", 2)
     with serving(warm()) as url:
         for _ in range(3):
             with connection(url) as first:
@@ -220,7 +220,7 @@ def test_a_client_that_asks_only_what_was_asked_before_is_not_sent_away(
 
 
 def test_a_client_that_takes_nothing_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "STUCK_S_MAX", 2)
+    monkeypatch.setattr("query_api.http.connection.STUCK_S_MAX", 2)
     rows = tuple(partition_image(f"{day}-{'x' * 2000}") for day in range(3000))
     shards = warm()
     shard = shards.shard(0)
@@ -260,7 +260,7 @@ def test_lines_from_a_store_that_is_closed_meanwhile_are_cut_off(
 
 
 def test_too_many_connections_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "CONNECTIONS_MAX", 2)
+    monkeypatch.setattr("query_api.http.connection.CONNECTIONS_MAX", 2)
     with serving(warm()) as url, connection(url) as first, connection(url) as second:
         for opened in (first, second):
             opened.sendall(request(NAMES))
