@@ -43,8 +43,9 @@ from metatide.stack.machine import is_free
 from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import RANGE, Ports
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.database import Primary, bounded_engine
-from query_api.requirement import Consistency, Defaults
+from query_api.requirement_defaults import Defaults
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.protocol.scanner import Scanner

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from metatide.cli import COMMANDS, root
-from query_api.requirement import Consistency
+from query_api.consistency import Consistency
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(

@@ -14,11 +14,12 @@ from metatide.certificates import server_tls, trusted
 from metatide.config import Config
 from metatide.metastores import listener_fault, upstream_settings
 from metatide.stack.running import upstream_of
+from query_api.consistency import Consistency
 from query_api.database import Primary
 from query_api.http import Settings, Tls
 from query_api.http.access import OPEN, FileTokens, Tokens
 from query_api.peers import Peers, SecretFile
-from query_api.requirement import Consistency, Defaults
+from query_api.requirement_defaults import Defaults
 
 _NOT_TRANSACTIONAL = (
     "the metastore's listener isn't transactional, so that nobody can tell which event is the "

@@ -2,8 +2,9 @@
 
 from typing import Any, Final
 
+from query_api.consistency import Consistency
 from query_api.http.endpoints import TABLE, Named
-from query_api.requirement import AGE_MS_MAX, WAIT_MS_MAX, Consistency
+from query_api.requirement import AGE_MS_MAX, WAIT_MS_MAX
 
 TEXT: Final[dict[str, Any]] = {"type": "string"}
 _PARAMETERS: Final[dict[str, tuple[str, dict[str, Any], Any]]] = {

@@ -6,8 +6,9 @@ from typing import Final
 from starlette.types import Scope
 
 from hive.errors import InputError
+from query_api.consistency import Consistency
 from query_api.http.messages import Headers
-from query_api.requirement import PARAMETERS, Consistency, Requirement
+from query_api.requirement import PARAMETERS, Requirement
 
 REQUIREMENTS: Final = {f"metatide-{name.replace('_', '-')}".encode(): name for name in PARAMETERS}
 """The headers that state a requirement, and its parameter."""

@@ -39,7 +39,8 @@ from query_api.http.scatter_gather import Parts
 from query_api.peers import Peers
 from query_api.reads import Read, Rendered
 from query_api.reasons import Reason
-from query_api.requirement import Defaults, Requirement, parse_requirement
+from query_api.requirement import Requirement, parse_requirement
+from query_api.requirement_defaults import Defaults
 from query_api.resolver.answer import ReadAnswer
 
 if TYPE_CHECKING:

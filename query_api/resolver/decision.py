@@ -4,10 +4,11 @@ import msgspec
 
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.relations import contains
+from query_api.consistency import Consistency
 from query_api.facts import Current, Facts
 from query_api.positions import Position
 from query_api.reasons import SERVING, Reason
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 
 
 class Verdict(msgspec.Struct, frozen=True):

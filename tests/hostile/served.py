@@ -14,8 +14,9 @@ from metatide.process import logs
 from metatide.stack.machine import LOOPBACK, free_port
 from processors.freed_memory import limit_freed_memory
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.http import ReadServer, create_app
-from query_api.requirement import Consistency, Defaults
+from query_api.requirement_defaults import Defaults
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.server import ThriftServer
 from state.records.actions import CreateNames, CreateTable, PutName, PutPartitions

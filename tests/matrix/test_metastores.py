@@ -11,8 +11,8 @@ import pytest
 from hive.reader.engines import unpooled_engine
 from hive.reader.snapshot import open_snapshot
 from hive.schema import detect
+from query_api.consistency import Consistency
 from query_api.database import Primary
-from query_api.requirement import Consistency
 from tests.hive.reader import script
 from tests.hive.reader.answers import expected, read_state
 from tests.query_api.thrift.methods import caches, contents, wire

@@ -16,9 +16,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.database import Primary
 from query_api.positions import Position, parse_position
-from query_api.requirement import Consistency, Defaults
+from query_api.requirement_defaults import Defaults
 from query_api.resolver.shard_facts import read_facts
 from query_api.targets import TargetKind, of_database
 from query_api.thrift.call import Call, CallAnswer, Client, Relay

@@ -10,6 +10,7 @@ from hive.errors import NoSuchObjectError
 from hive.events.decode import decode
 from hive.names import DatabaseName, TableName
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.positions import Position
 from query_api.reads import (
     CountPartitions,
@@ -23,7 +24,7 @@ from query_api.reads import (
     Read,
     Slice,
 )
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 from query_api.resolver.answer import ReadAnswer
 from query_api.shards import Moment, Views
 from query_api.targets import Target, TargetKind

@@ -3,9 +3,9 @@
 from typing import Final
 
 from hive.write_ids.snapshot import TxnState
+from query_api.consistency import Consistency
 from query_api.reads.databases import GetDatabase
 from query_api.reasons import Reason, Source
-from query_api.requirement import Consistency
 from tests.simulation.database import Database, Moment
 from tests.simulation.questions import AGE_MS, Answered, Question, plain
 

@@ -18,7 +18,8 @@ from query_api.positions import Position, parse_position
 from query_api.reads.read import Read
 from query_api.reads.tables import GetTable
 from query_api.reasons import Reason, Source
-from query_api.requirement import Defaults, Requirement
+from query_api.requirement import Requirement
+from query_api.requirement_defaults import Defaults
 from query_api.resolver.answer import ReadAnswer
 from query_api.thrift.protocol.wire import MessageType
 from tests.simulation.database import Database

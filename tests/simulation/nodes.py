@@ -16,10 +16,11 @@ from metatide.worker.epoch_watch import EpochWatch
 from metatide.worker.shards import WorkerShards
 from processors.worker.worker import Worker, WorkerSettings
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.http import Settings, create_app
 from query_api.http.server import ReadServer
 from query_api.peers import Peers
-from query_api.requirement import Consistency, Defaults
+from query_api.requirement_defaults import Defaults
 from query_api.thrift.metastore.upstream import UpstreamSettings
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.server import ThriftServer

@@ -5,13 +5,14 @@ from typing import Any, Final, NamedTuple
 
 from hive.errors import InputError, NoSuchObjectError
 from hive.names import TableName
+from query_api.consistency import Consistency
 from query_api.positions import Position
 from query_api.reads.databases import GetDatabase
 from query_api.reads.partitions import GetPartition, ListPartitions
 from query_api.reads.read import Read, Slice
 from query_api.reads.tables import GetTable, ListTables
 from query_api.reasons import Reason, Source
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 from state.shard_reader import NameLine
 from tests.simulation.content import KEY, ContentObjects
 from tests.simulation.database import Database, Moment

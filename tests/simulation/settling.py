@@ -6,11 +6,12 @@ from typing import Any, Final
 from hive.errors import UnansweredError
 from processors.applier import Applier
 from processors.worker.load_requests import STALLED_S
+from query_api.consistency import Consistency
 from query_api.reads.partitions import ListPartitions
 from query_api.reads.read import Read
 from query_api.reads.tables import GetTable, ListTables
 from query_api.reasons import Source
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 from state import digest
 from state.records.signals import NewEpochOrder
 from state.store import MemoryStore

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from hive.names import DatabaseName, TableName
-from query_api.requirement import Consistency
+from query_api.consistency import Consistency
 from tests.simulation import knobs
 from tests.simulation.broker import Brokers
 from tests.simulation.checker import Checker

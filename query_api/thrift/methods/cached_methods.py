@@ -13,10 +13,12 @@ from hive.errors import InputError, NoSuchObjectError, ThriftError, UnansweredEr
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import I64
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.positions import Position
 from query_api.reads.read import Read
 from query_api.reasons import Reason, Source
-from query_api.requirement import Consistency, Defaults, Requirement
+from query_api.requirement import Requirement
+from query_api.requirement_defaults import Defaults
 from query_api.resolver.answer import Miss, ReadAnswer
 from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Relay, RelayReason, Substitute

@@ -19,10 +19,11 @@ from metatide.config.values import ThriftUrls
 from metatide.stack.machine import free_port
 from metatide.worker.thrift import WorkerThriftServer
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.database import Primary
 from query_api.database.reads import GetWriteIds, Snapshots
 from query_api.http import Settings
-from query_api.requirement import Consistency, Defaults
+from query_api.requirement_defaults import Defaults
 from tests.query_api.http.warm_shards import warm
 from tests.query_api.thrift.methods.wire import arguments, request
 from tests.query_api.thrift.serving import HOST, Client, ConfiguredMetastore

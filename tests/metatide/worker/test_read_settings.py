@@ -15,9 +15,10 @@ from hive.schema import Version, create, metadata
 from metatide.config import load
 from metatide.stack.machine import free_port
 from metatide.worker.read_settings import open_primary, peers_of, read_settings, tls
+from query_api.consistency import Consistency
 from query_api.http import Settings
 from query_api.reads import GetTable, ListDatabases
-from query_api.requirement import Consistency, Defaults
+from query_api.requirement_defaults import Defaults
 from query_api.thrift.metastore.link import host_port
 from tests.query_api.thrift.serving import ConfiguredMetastore
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hive.errors import InputError
 from hive.thrift.binary import encode
 from hive.thrift.structs import FUNCTION
+from query_api.consistency import Consistency
 from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings
 from query_api.http.access import OPEN, FileTokens, Role
@@ -28,7 +29,8 @@ from query_api.http.openapi import document
 from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.reads import Read, Slice
-from query_api.requirement import PARAMETERS, Consistency, Defaults
+from query_api.requirement import PARAMETERS
+from query_api.requirement_defaults import Defaults
 from query_api.resolver import resolver
 from state.records import Pause, SetLists
 from state.records.actions import CreateTable, PutFunction

@@ -3,12 +3,13 @@
 import pytest
 from starlette.types import Scope
 
+from query_api.consistency import Consistency
 from query_api.http.cache_filler import CacheFiller, may_be_cached
 from query_api.http.metrics import Metrics
 from query_api.http.response_cache import ResponseCache
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 from query_api.shards import Views
 from tests.query_api.shards import MemoryShard, MemoryShards, moment
 

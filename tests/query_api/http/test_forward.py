@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from metatide.stack.machine import free_port
+from query_api.consistency import Consistency
 from query_api.http import Settings
 from query_api.http.forward import Forwarder
 from query_api.http.requirement_headers import REQUIREMENTS, headers_of
@@ -15,7 +16,8 @@ from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.peers import Peers
 from query_api.reads import GetTables
-from query_api.requirement import Consistency, Defaults, parse_requirement
+from query_api.requirement import parse_requirement
+from query_api.requirement_defaults import Defaults
 from state.records.routing import table_shard
 from tests.metatide.client.serving import serving
 from tests.query_api.http.faulty_owner import HALF, faulty_owner, whole

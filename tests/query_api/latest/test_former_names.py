@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from hive.names import TableName, table_name
+from query_api.consistency import Consistency
 from query_api.facts import Facts
 from query_api.latest import former_names
 from query_api.latest.former_names import FORGETS_FROM, KEPT_EVENTS, FormerNames
@@ -12,7 +13,7 @@ from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
 from query_api.reads import GetTable
 from query_api.reasons import Reason
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 from query_api.resolver import inspection
 from query_api.resolver.inspection import Inspection
 from query_api.shards import Views

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 
 from hive.write_ids.lists import write_id_list
+from query_api.consistency import Consistency
 from query_api.facts import Current, Facts
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 from query_api.resolver.decision import decide
 from query_api.resolver.shard_facts import read_facts
 from query_api.targets import Target, TargetKind, of_catalog, of_database

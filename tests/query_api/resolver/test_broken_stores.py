@@ -9,12 +9,13 @@ from structlog.testing import capture_logs
 
 from hive.write_ids.lists import write_id_list
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.latest.log_end import LogEnd
 from query_api.objects import Objects
 from query_api.reads import GetTable, ListTables
 from query_api.reads.read import Read
 from query_api.reasons import Reason, Source
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 from state.records.objects import WriteIdsImage
 from state.store import Identity, MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, STORE_FORMAT

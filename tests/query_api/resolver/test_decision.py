@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from hive.write_ids.lists import WriteIdList, write_id_list
 from hive.write_ids.text import parse_short
+from query_api.consistency import Consistency
 from query_api.facts import Current, Facts
 from query_api.positions import Position
 from query_api.reasons import SERVING, Reason
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 from query_api.resolver.decision import Verdict, decide
 
 REACHED = Position(1, 10)

@@ -8,10 +8,11 @@ import pytest
 from hive.names import partition_name
 from query_api.backend import Backend
 from query_api.cached_objects import CachedObjects
+from query_api.consistency import Consistency
 from query_api.hot_tables import FEW_PARTITIONS
 from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions, Read, Rendered
 from query_api.reads.partitions import PartitionSelection
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 from query_api.resolver.answer import ReadAnswer
 from query_api.thrift.call import RelayReason
 from query_api.thrift.methods.partition_specs import PartitionSpecs

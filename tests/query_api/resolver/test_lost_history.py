@@ -7,12 +7,13 @@ import pytest
 
 from query_api import shards
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
 from query_api.reads import GetTable, ListPartitionNames, Read
 from query_api.reasons import Reason
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 from query_api.resolver.answer import Miss, ReadAnswer
 from query_api.thrift.metrics import MethodFigures
 from query_api.thrift.reply_cache import cached_reply, reply_cache

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 
 from hive.names import TableName
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.objects import Objects, Values
 from query_api.reads.read import ExistingTableRead, Group, existing_table
 from query_api.reasons import Reason
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 from query_api.resolver import plain_reads
 from query_api.resolver.answer import Miss, ReadAnswer
 from query_api.shards import Views

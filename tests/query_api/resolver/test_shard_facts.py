@@ -8,11 +8,12 @@ from hive.thrift.binary import encode, replaced
 from hive.thrift.constraints import PRIMARY_KEY
 from hive.thrift.structs import DATABASE
 from hive.write_ids.lists import write_id_list
+from query_api.consistency import Consistency
 from query_api.facts import Facts
 from query_api.hot_tables import SharedReader
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 from query_api.resolver import shard_facts
 from query_api.resolver.decision import decide
 from query_api.resolver.shard_facts import cached_facts, read_facts

@@ -8,10 +8,11 @@ from hive.thrift.binary import encode
 from hive.thrift.structs import TABLE
 from hive.thrift.types import Struct, string
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.latest.log_end import LogEnd
 from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
-from query_api.requirement import Consistency, Defaults
+from query_api.requirement_defaults import Defaults
 from query_api.resolver.silent_changes import FIRST_DATABASE
 from query_api.thrift.call import Call, CallAnswer, Client, Relay
 from query_api.thrift.methods import CachedMethods

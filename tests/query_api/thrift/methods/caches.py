@@ -14,8 +14,9 @@ from hive.names import TableName
 from hive.reader.engines import unpooled_engine
 from hive.write_ids.snapshot import OPEN_TXN_TIMEOUT_MS
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.database import Primary
-from query_api.requirement import Consistency, Defaults
+from query_api.requirement_defaults import Defaults
 from query_api.thrift.methods import CachedMethods
 from state.records import AnyRecord, Change, ScopeKind
 from state.store import Store

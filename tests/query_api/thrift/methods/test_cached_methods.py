@@ -8,11 +8,12 @@ from hive.thrift.binary import decode, encode
 from hive.thrift.structs import PARTITION, TABLE
 from hive.thrift.types import ListOf, Struct
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.latest.log_end import LogEnd
 from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.requirement import Consistency, Defaults
+from query_api.requirement_defaults import Defaults
 from query_api.thrift.call import Call, CallAnswer, Client, Relay, RelayReason
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.methods.table_metas import TABLE_META

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from query_api.consistency import Consistency
 from query_api.database import Primary
-from query_api.requirement import Consistency
 from query_api.thrift.call import Relay, RelayReason
 from tests.query_api.thrift.methods import caches, corpus, wire
 from tests.query_api.thrift.methods.comparison import ask, comparable, whole

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from query_api.consistency import Consistency
 from query_api.database import Primary
-from query_api.requirement import Consistency
 from query_api.thrift.call import CallAnswer
 from tests.query_api.thrift.methods import caches, wire
 from tests.query_api.thrift.methods.comparison import ask, whole

@@ -8,10 +8,11 @@ import pytest
 
 from hive.names import TableName
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.database import Primary
 from query_api.reads import GetConstraints
 from query_api.reasons import Reason, Source
-from query_api.requirement import Consistency, Requirement
+from query_api.requirement import Requirement
 from query_api.thrift.call import CallAnswer
 from state.records import Scope, ScopeKind
 from tests.query_api.audit.shard_audits import audited

@@ -16,9 +16,10 @@ from metatide.config.upstream import Upstream
 from metatide.config.values import ThriftUrls
 from metatide.worker.thrift import WorkerThriftServer
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.database import Primary
 from query_api.http import Settings
-from query_api.requirement import Consistency, Defaults
+from query_api.requirement_defaults import Defaults
 from tests.query_api.http.read_client import client_of
 from tests.query_api.thrift.methods import caches, wire
 from tests.query_api.thrift.methods.comparison import Comparison

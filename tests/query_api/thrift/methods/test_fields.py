@@ -11,8 +11,8 @@ from thriftpy2.transport import TTransportException
 
 from hive.thrift.plain_values import differences
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
+from query_api.consistency import Consistency
 from query_api.database import Primary
-from query_api.requirement import Consistency
 from query_api.thrift.call import CallAnswer, RelayReason
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import caches, wire

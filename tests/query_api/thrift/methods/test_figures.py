@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from query_api.consistency import Consistency
 from query_api.database import Primary
-from query_api.requirement import Consistency
 from query_api.thrift.call import CallAnswer
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import caches, wire

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import pytest
 
 from hive.thrift.binary import encode
+from query_api.consistency import Consistency
 from query_api.database import Primary
-from query_api.requirement import Consistency
 from query_api.thrift.call import Call, CallAnswer, Client
 from query_api.thrift.methods import CachedMethods
 from tests.hive.reader import script

@@ -10,8 +10,9 @@ import pytest
 from metatide.stack import jars
 from metatide.stack.metastore import java_21
 from query_api.backend import Backend
+from query_api.consistency import Consistency
 from query_api.database import Primary
-from query_api.requirement import Consistency, Defaults
+from query_api.requirement_defaults import Defaults
 from query_api.thrift.java.expressions import Expressions, JavaSettings
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import caches, wire

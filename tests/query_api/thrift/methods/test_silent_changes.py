@@ -7,10 +7,10 @@ import pytest
 from hive.errors import UnansweredError
 from hive.thrift import requests
 from hive.thrift.binary import encode
+from query_api.consistency import Consistency
 from query_api.database_answer import DatabaseAnswer
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
-from query_api.requirement import Consistency
 from query_api.thrift.call import Call, CallAnswer, Client, RelayReason
 from query_api.thrift.methods.outcome import texts
 from tests.query_api.shards import MemoryShards, database_image

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from hive.reader.engines import unpooled_engine
 from hive.schema import detect_followed, metadata
+from query_api.consistency import Consistency
 from query_api.database import Primary
 from query_api.reasons import Reason, Source
-from query_api.requirement import Consistency
 from query_api.thrift.call import CallAnswer, RelayReason
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import caches, wire
