@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from hive.errors import InputError, MachineError, UnprovedError
 from hive.write_ids.lists import write_id_list
-from metatide.cli import admin, root
-from metatide.cli.admin import Outcome, Workers, _alike, _lagging_shards
+from metatide.cli import admin, root, worker_orders
+from metatide.cli.admin import _groups_alike
 from metatide.cli.proved_workers import ProvedWorkers
+from metatide.cli.worker_orders import WorkerOrders
 from metatide.stack.machine import free_port
 from query_api.database.reads import GetWriteIds, Snapshots, TableSnapshot
 from query_api.database_answer import DatabaseAnswer
 from query_api.reads import GetTables, Read
-from state.records.numbers import NATURAL_MAX
 from tests.metatide.client.serving import serving
 from tests.metatide.client.warm_shards import WriteIdDatabase, warm
 from tests.metatide.ordered_worker import worker
@@ -47,50 +47,23 @@ def test_a_pattern_is_no_table(what: str) -> None:
     assert "sales.* is not a table" in done.output
 
 
-def test_a_shard_that_nobody_can_read_has_applied_no_order() -> None:
-    def state(number: int, paused: bool) -> dict[str, Any]:
-        return {"shard": number, "paused": paused}
-
-    def lagging(*states: dict[str, Any]) -> list[int]:
-        return _lagging_shards(states, 3, lambda shard: bool(shard["paused"]))
-
-    assert lagging() == [0, 1, 2]
-    assert lagging(state(0, True), state(2, True)) == [1]
-    assert lagging(state(0, True), state(1, False), state(2, True)) == [1]
-    assert lagging(state(0, True), state(1, True), state(2, True)) == []
-
-
-class Watched(Workers):
-    """Workers that show the next state at each look and take no order."""
-
-    def __init__(self, states: list[dict[str, Any]]) -> None:
-        self._workers = ProvedWorkers([])
-        self._states = states
-        self._count = 1
-
-    def order(self, what: str, **body: Any) -> None: ...
-
-    def shards(self) -> list[dict[str, Any]]:
-        return [{"shard": 0, **self._states.pop(0)}]
-
-
-class WorkersAt(Workers):
-    """Workers at a URL that are asked, and take note of orders."""
+class OrdersAt(WorkerOrders):
+    """Orders to workers at a URL, which are noted; the workers are asked everything else."""
 
     def __init__(self, url: str, orders: list[tuple[str, tuple[str, ...]]]) -> None:
         self._client = click.get_current_context().with_resource(httpx.Client(trust_env=False))
         self._workers = ProvedWorkers([url])
         self._orders = orders
 
-    def order(self, what: str, **body: Any) -> None:
-        self._orders.append((what, body["tables"]))
+    def send(self, order: str, **body: Any) -> None:
+        self._orders.append((order, body["tables"]))
 
 
 def ordered(what: str, *tables: str, database: Nowhere | None = None) -> tuple[list[str], Result]:
     """The tables that something was ordered for, and what the command said."""
     orders: list[tuple[str, tuple[str, ...]]] = []
     with serving(warm(), database or Lacking()) as url, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(admin, "Workers", lambda _: WorkersAt(url, orders))
+        patch.setattr(admin, "WorkerOrders", lambda _: OrdersAt(url, orders))
         done = CliRunner().invoke(root, ["admin", what, *tables])
     assert {name for name, _ in orders} <= {what}
     return [table for _, names in orders for table in names], done
@@ -160,8 +133,8 @@ def run(
     monkeypatch.setenv("METATIDE_WORKER_SECRET_FILE", str(workers_secret))
 
     def run(urls: list[str], *arguments: str, shards: int = 1) -> Result:
-        monkeypatch.setattr(admin, "find_topic", lambda _: SimpleNamespace(shards=shards))
-        monkeypatch.setattr(admin, "worker_urls", lambda *_: urls)
+        monkeypatch.setattr(worker_orders, "find_topic", lambda _: SimpleNamespace(shards=shards))
+        monkeypatch.setattr(worker_orders, "worker_urls", lambda *_: urls)
         command = ["admin", *arguments, "--data-dir", str(tmp_path)]
         return CliRunner().invoke(root, command)
 
@@ -201,7 +174,7 @@ def test_a_worker_that_does_not_answer_is_said(
 def test_nothing_is_ordered_that_shards_of_a_member_that_is_left_out_may_ignore(
     run: Callable[..., Result], workers_secret: Path, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admin, "APPLIED_S_MAX", 0)
+    monkeypatch.setattr(worker_orders, "APPLIED_S_MAX", 0)
     with (
         worker(None, host="127.0.0.1") as (stranger, _),
         worker(workers_secret) as (url, connectors),
@@ -219,46 +192,6 @@ def test_nothing_is_ordered_that_shards_of_a_member_that_is_left_out_may_ignore(
         assert str(exception).endswith(blamed)
 
 
-def test_a_shard_that_passes_nothing_is_said_after_a_while(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(admin, "APPLIED_S_MAX", 0)
-    workers = Watched([])
-    for shard in ({"shard": 1, "offset": 9}, {"shard": 0, "offset": 7}):
-        monkeypatch.setattr(workers, "_statuses", lambda shard=shard: iter([shard]))
-        with pytest.raises(
-            MachineError, match=r"^shard 0 hasn't passed offset 7 within 0 s: is a "
-        ):
-            workers.wait_until_passed(0, 7)
-    behind = {"shard": 0, "offset": 8, "phase": "catching_up"}
-    monkeypatch.setattr(workers, "_statuses", lambda: iter([behind]))
-    assert workers.wait_until_passed(0, 7) == behind
-
-
-def test_several_tables_are_they(capsys: pytest.CaptureFixture[str]) -> None:
-    then = Outcome("it is", "they are")
-    for tables in ((), ("sales.a",), ("sales.a", "sales.b")):
-        then.show(tables)
-    assert capsys.readouterr().err == "sales.a: it is\n2 tables: they are\n"
-
-
-def test_an_order_counts_as_applied_once_a_later_version_shows_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(admin, "LOOK_S", 0)
-
-    def state(version: int, *, paused: bool) -> dict[str, Any]:
-        return {"pause_version": version, "paused": paused}
-
-    before, resumed, applied = state(7, paused=True), state(8, paused=False), state(9, paused=True)
-    states = [before, before, resumed, applied, applied]
-    Watched(states).decide("pause", "pause_version", {"paused": True})
-    assert states == [applied]
-    states = [last := state(NATURAL_MAX, paused=True), last]
-    Watched(states).decide("pause", "pause_version", {"paused": True})
-    assert states == []
-
-
 @given(SHARDS, st.sets(st.integers(0, 11)))
 def test_shards_are_shown_together_where_they_follow_each_other_and_are_alike(
     states: list[dict[str, Any]], away: set[int]
@@ -266,7 +199,7 @@ def test_shards_are_shown_together_where_they_follow_each_other_and_are_alike(
     shards = [
         {"shard": number, **state} for number, state in enumerate(states) if number not in away
     ]
-    groups = [*_alike(shards)]
+    groups = [*_groups_alike(shards)]
     assert [shard for group in groups for shard in group] == shards
     for group in groups:
         numbers = [shard["shard"] for shard in group]
