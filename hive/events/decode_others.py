@@ -2,7 +2,7 @@
 
 from hive.errors import ThriftError
 from hive.events import message_types as m
-from hive.events import objects, stored_objects
+from hive.events import object_fields, objects, stored_objects
 from hive.events.decode_tables import Common, named
 from hive.events.event_types import (
     AbortTransaction,
@@ -144,7 +144,7 @@ def acid_write(row: NotificationRow, message: m.AcidWriteMessage, common: Common
         **common,
         table=named(row, message.database, message.table),
         txn=message.txnid,
-        write_id=stored_objects.given_write_id(message.write_id),
+        write_id=object_fields.given_write_id(message.write_id),
         partition=message.partition or None,
     )
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hive.events import accuracy, objects, stored_objects
+from hive.events import accuracy, object_fields, objects, stored_objects
 from hive.events import message_types as m
 from hive.events.decode_tables import Common, named
 from hive.events.event_types import (
@@ -47,8 +47,8 @@ def _added(text: str) -> PartitionImage:
     return partition_image(stored_objects.added_partition(value), _write_id(value))
 
 
-def _write_id(value: stored_objects.Value) -> int:
-    return stored_objects.given_write_id(stored_objects.partition_write_id(value))
+def _write_id(value: object_fields.Value) -> int:
+    return object_fields.given_write_id(object_fields.partition_write_id(value))
 
 
 def alter_partitions(
@@ -56,7 +56,7 @@ def alter_partitions(
 ) -> AlterPartitions:
     table_before = objects.table_before(message.table_obj_json)
     truncate = message.is_truncate_op == "true"
-    write_id = stored_objects.given_write_id(message.write_id)
+    write_id = object_fields.given_write_id(message.write_id)
     transactional = table_before is not None and table_before.transactional
     tells_ids = not truncate or transactional or write_id <= 0
     values = tuple(map(load_partition, message.partition_list_json))
@@ -78,7 +78,7 @@ def alter_partitions(
     )
 
 
-def _altered(value: stored_objects.Value, tells_ids: bool) -> PartitionImage:
+def _altered(value: object_fields.Value, tells_ids: bool) -> PartitionImage:
     if not tells_ids:
         value = stored_objects.without_write_id(value)
     return listed_image(value, _write_id(value))
@@ -92,12 +92,12 @@ def alter_partition(
     table_before = objects.table_before(message.table_obj_json)
     transactional = table_before is not None and table_before.transactional
     image = stored_objects.altered_partition(before, after, transactional=transactional)
-    old_id, new_id = map(stored_objects.partition_write_id, (before, after))
-    write_id = stored_objects.given_write_id(message.write_id, new_id)
+    old_id, new_id = map(object_fields.partition_write_id, (before, after))
+    write_id = object_fields.given_write_id(message.write_id, new_id)
     is_known = has_stored_names(after) and (
         not transactional
         or (
-            accuracy.NAME not in stored_objects.partition_parameters(after)
+            accuracy.NAME not in object_fields.partition_parameters(after)
             and stored_objects.is_write_id_certain(old_id, new_id)
         )
     )
@@ -111,7 +111,7 @@ def alter_partition(
         partition=partition_image(image, write_id),
         write_id=write_id,
         truncate=message.is_truncate_op == "true",
-        columns_changed=stored_objects.columns_differ(before, after, "6"),
+        columns_changed=object_fields.partition_columns_differ(before, after),
     )
 
 
@@ -173,7 +173,7 @@ def update_statistics(
         last_analyzed=last_analyzed,
         columns=columns,
         parameters=message.parameters,
-        write_id=stored_objects.given_write_id(message.write_id),
+        write_id=object_fields.given_write_id(message.write_id),
     )
 
 

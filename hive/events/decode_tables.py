@@ -4,7 +4,7 @@ from typing import Any
 
 from hive.errors import ThriftError
 from hive.events import message_types as m
-from hive.events import objects, stored_objects
+from hive.events import object_fields, objects, stored_objects
 from hive.events.event_types import (
     AddConstraints,
     AlterTable,
@@ -80,7 +80,7 @@ def create_table(
         **common,
         table=objects.name_of(value, row.cat_name),
         image=objects.table_image(stored_objects.created_table(value)),
-        write_id=stored_objects.given_write_id(stored_objects.write_id_of(value)),
+        write_id=object_fields.given_write_id(object_fields.table_write_id(value)),
     )
 
 
@@ -108,11 +108,13 @@ def alter_table(row: NotificationRow, message: m.AlterTableMessage, common: Comm
         before=old,
         before_data=transcode_value(TABLE, before),
         image=image,
-        write_id=stored_objects.given_write_id(message.write_id, stored_objects.write_id_of(after)),
+        write_id=object_fields.given_write_id(
+            message.write_id, object_fields.table_write_id(after)
+        ),
         truncate=message.is_truncate_op == "true",
-        columns_changed=stored_objects.columns_differ(before, after, "7"),
-        location_changed=stored_objects.location(before) != stored_objects.location(after),
-        partition_keys_changed=stored_objects.partition_keys_differ(before, after),
+        columns_changed=object_fields.table_columns_differ(before, after),
+        location_changed=object_fields.location(before) != object_fields.location(after),
+        partition_keys_changed=object_fields.partition_keys_differ(before, after),
         listed_before=listed_before,
         listed_changed=listed_before != image.listed,
         known=is_known,
@@ -124,13 +126,13 @@ def update_statistics(
 ) -> UpdateTableStatistics:
     """Decodes UPDATE_TBL_COL_STAT_EVENT."""
     engine, last_analyzed, columns = objects.statistics(message.col_stats_json)
-    write_id = stored_objects.given_write_id(message.write_id)
+    write_id = object_fields.given_write_id(message.write_id)
     image = None
     if message.table_obj_json is not None:
         table = load_table(message.table_obj_json)
         parameters = message.parameters
         if parameters is None:
-            parameters = stored_objects.parameters(table)
+            parameters = object_fields.parameters(table)
         image = objects.table_image(
             stored_objects.table_with_statistics(table, parameters, write_id)
         )

@@ -4,9 +4,10 @@ them."""
 from functools import lru_cache
 from typing import Any
 
-from hive.events import stored_objects
+from hive.events import object_fields
 from hive.events.column_figures import column_image
 from hive.events.event_types import ColumnImage, ListedFields, TableBefore, TableImage
+from hive.events.object_fields import TABLE_ID, long_of
 from hive.names import TableName, table_name
 from hive.thrift.canonical import USER, is_transactional, shown_type
 from hive.thrift.structs import TABLE
@@ -29,12 +30,12 @@ def name_of(table: dict[str, Any], catalog: str | None) -> TableName:
 
 def table_image(value: dict[str, Any]) -> TableImage:
     """The image of a table as it is stored."""
-    parameters = stored_objects.parameters(value)
+    parameters = object_fields.parameters(value)
     return TableImage(
         transcode_value(TABLE, value),
         _id(value),
         is_transactional(parameters),
-        tuple(name for name, _, _ in stored_objects.partition_keys(value)),
+        tuple(name for name, _, _ in object_fields.partition_keys(value)),
         listed_fields(value),
     )
 
@@ -44,7 +45,7 @@ def listed_fields(table: dict[str, Any]) -> ListedFields:
     return ListedFields(
         _type(table),
         text_of(table, "3"),
-        stored_objects.parameters(table).get("comment"),
+        object_fields.parameters(table).get("comment"),
         USER if owner_type is None else owner_type["i32"],
     )
 
@@ -52,7 +53,7 @@ def listed_fields(table: dict[str, Any]) -> ListedFields:
 def _type(table: dict[str, Any]) -> str:
     """The table type as lists of tables show it; empty if the writer gave none."""
     type_ = text_of(table, "12")
-    return "" if type_ is None else shown_type(type_, stored_objects.parameters(table))
+    return "" if type_ is None else shown_type(type_, object_fields.parameters(table))
 
 
 def table_before(text: str | None) -> TableBefore | None:
@@ -64,15 +65,15 @@ def table_before(text: str | None) -> TableBefore | None:
 
 def _table_before(text: str) -> TableBefore:
     value = loads(text)
-    keys = tuple(name for name, _, _ in stored_objects.partition_keys(value))
-    return TableBefore(_id(value), is_transactional(stored_objects.parameters(value)), keys)
+    keys = tuple(name for name, _, _ in object_fields.partition_keys(value))
+    return TableBefore(_id(value), is_transactional(object_fields.parameters(value)), keys)
 
 
 _remembered_table_before = lru_cache(maxsize=512)(_table_before)
 
 
 def _id(table: dict[str, Any]) -> int:
-    return stored_objects.long_of(table["25"]) if "25" in table else 0
+    return long_of(table[TABLE_ID]) if TABLE_ID in table else 0
 
 
 def statistics(text: str) -> tuple[str, int, tuple[ColumnImage, ...]]:
@@ -80,4 +81,4 @@ def statistics(text: str) -> tuple[str, int, tuple[ColumnImage, ...]]:
     value = loads(text)
     columns = tuple(map(column_image, value["2"]["lst"][2:]))
     analyzed = value["1"]["rec"].get("5", {"i64": 0})
-    return text_of(value, "4") or "hive", stored_objects.long_of(analyzed), columns
+    return text_of(value, "4") or "hive", long_of(analyzed), columns

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from hive.events import stored_objects
 from hive.events.event_types import PartitionImage
+from hive.events.object_fields import PARTITION_STORAGE, Value
 from hive.thrift.json_writers import around_location
 from hive.thrift.shared_descriptor import DescriptorShape, SharedDescriptor
 from hive.thrift.splice import lacking_serde_details
@@ -16,7 +17,6 @@ from hive.thrift.tjson import transcode_value
 from hive.thrift.view import PartitionView, View
 from hive.thrift.wire import PACK_I32
 
-_DESCRIPTOR = "6"
 _COLUMNS, _SORT_COLUMNS = "1", "9"
 _SHAPES_MAX: Final = 1_000
 
@@ -42,43 +42,43 @@ class _Encoded(NamedTuple):
         return lacking_serde_details(self.data) if self.has_serde_details else self.data
 
 
-def partition_image(value: stored_objects.Value, write_id: int) -> PartitionImage:
+def partition_image(value: Value, write_id: int) -> PartitionImage:
     """The image of a partition as it is stored, written under a write id."""
     encoded = _encoded(value)
     return PartitionImage(values_of(value), encoded.marked(), write_id, encoded.columns)
 
 
-def listed_image(value: stored_objects.Value, write_id: int) -> PartitionImage:
+def listed_image(value: Value, write_id: int) -> PartitionImage:
     """The image of a partition whose details of the serde were sent, but not stored."""
     encoded = _encoded(value)
     return PartitionImage(values_of(value), encoded.data, write_id, encoded.columns)
 
 
-def partition_data(value: stored_objects.Value) -> bytes:
+def partition_data(value: Value) -> bytes:
     return _encoded(value).marked()
 
 
-def has_stored_names(partition: stored_objects.Value) -> bool:
+def has_stored_names(partition: Value) -> bool:
     """Whether its columns and sort columns are named in lower case: the metastore stores other
     names as they are where it alters several partitions at once, and in lower case elsewhere."""
-    descriptor = partition[_DESCRIPTOR]["rec"] if _DESCRIPTOR in partition else {}
+    descriptor = partition[PARTITION_STORAGE]["rec"] if PARTITION_STORAGE in partition else {}
     if isinstance(descriptor, SharedDescriptor):
         return _shape_has_stored_names(descriptor.shape)
     return _has_stored_names(descriptor)
 
 
-def values_of(partition: stored_objects.Value) -> tuple[str, ...]:
+def values_of(partition: Value) -> tuple[str, ...]:
     return tuple(map(str, partition["1"]["lst"][2:]))
 
 
-def _encoded(partition: stored_objects.Value) -> _Encoded:
-    descriptor = partition[_DESCRIPTOR]["rec"] if _DESCRIPTOR in partition else None
+def _encoded(partition: Value) -> _Encoded:
+    descriptor = partition[PARTITION_STORAGE]["rec"] if PARTITION_STORAGE in partition else None
     if isinstance(descriptor, SharedDescriptor):
         shared = _shared(descriptor.shape)
         location = descriptor.location.encode()
         size = PACK_I32.pack(len(location))
         encoded = b"".join((shared.before, size, location, shared.after))
-        data = transcode_value(PARTITION, {**partition, _DESCRIPTOR: {"rec": encoded}})
+        data = transcode_value(PARTITION, {**partition, PARTITION_STORAGE: {"rec": encoded}})
         return _Encoded(data, shared.columns, shared.has_serde_details)
     listed, has_details = stored_objects.listed_partition(partition)
     data = transcode_value(PARTITION, listed)
@@ -87,9 +87,9 @@ def _encoded(partition: stored_objects.Value) -> _Encoded:
 
 @lru_cache(maxsize=_SHAPES_MAX)
 def _shared(shape: DescriptorShape) -> _Descriptor:
-    value = {_DESCRIPTOR: {"rec": shape.fields}}
+    value = {PARTITION_STORAGE: {"rec": shape.fields}}
     listed, has_details = stored_objects.listed_partition(value)
-    before, after = around_location(STORAGE_DESCRIPTOR, listed[_DESCRIPTOR]["rec"])
+    before, after = around_location(STORAGE_DESCRIPTOR, listed[PARTITION_STORAGE]["rec"])
     columns = View(before + PACK_I32.pack(0) + after).raw(1)
     return _Descriptor(before, after, columns, has_details)
 
@@ -99,7 +99,7 @@ def _shape_has_stored_names(shape: DescriptorShape) -> bool:
     return _has_stored_names(shape.fields)
 
 
-def _has_stored_names(descriptor: stored_objects.Value) -> bool:
+def _has_stored_names(descriptor: Value) -> bool:
     named = (
         item["1"]["str"]
         for field in (_COLUMNS, _SORT_COLUMNS)

@@ -1,7 +1,7 @@
 """Corrects the objects of events where the metastore stores something else.
 
-All functions take parsed TJSON: `{"<field id>": {"<type>": value}}`. The rules are from the source
-of 4.0.1, and from comparing images in the logs of a real Hive 4.2 with those read next:
+The rules are from the source of 4.0.1, and from comparing images in the logs of a real Hive 4.2
+with those read next:
 
 - A new table keeps a write id only if it is transactional; others have 0, whatever the client gave.
 - A new partition's write id is never stored: it reads as -1 until something alters the partition.
@@ -32,95 +32,36 @@ of 4.0.1, and from comparing images in the logs of a real Hive 4.2 with those re
   capitals in them doesn't tell which.
 """
 
-from typing import Any
-
 from hive.events import accuracy
+from hive.events.object_fields import (
+    NO_WRITE_ID,
+    PARTITION_STORAGE,
+    PARTITION_WRITE_ID,
+    TABLE_CREATED,
+    TABLE_ID,
+    TABLE_PARAMETERS,
+    TABLE_STORAGE,
+    TABLE_WRITE_ID,
+    Value,
+    parameters,
+    partition_keys,
+    partition_write_id,
+    table_columns,
+    table_write_id,
+)
 from hive.thrift.canonical import is_transactional
 
-Value = dict[str, Any]
-"""A struct as parsed TJSON."""
-
-_TABLE_CREATED, _TABLE_KEYS, _TABLE_PARAMETERS = "4", "8", "9"
-_TABLE_WRITE_ID, _TABLE_ID = "19", "25"
-_PARTITION_PARAMETERS, _PARTITION_WRITE_ID = "7", "10"
-_TABLE_STORAGE, _PARTITION_STORAGE, _SERDE = "7", "6", "7"
-_DATABASE_TYPE, _REMOTE, _REMOTE_FIELDS = "11", 2, frozenset(("12", "13"))
-_SKEW, _SKEWED_COLUMNS = "11", "1"
+_SERDE, _SKEW = "7", "11"
+"""Fields of a storage descriptor."""
+_SKEWED_COLUMNS = "1"
+_SERDE_DESCRIPTION = "4"
 _SERDE_CLASSES = frozenset(("5", "6", "7"))
-_SERDE_DETAILS = frozenset(("4", *_SERDE_CLASSES))
-_NO_WRITE_ID = {"i64": -1}
-_LONG_BITS = 63
-
-
-def parameters(table: Value) -> dict[str, str]:
-    stored: dict[str, str] = (
-        table[_TABLE_PARAMETERS]["map"][3] if _TABLE_PARAMETERS in table else {}
-    )
-    return stored
-
-
-def columns_differ(before: Value, after: Value, descriptor: str) -> bool:
-    """Whether the name, type or comment of a column changed in a descriptor: field 7 of tables, 6
-    of partitions."""
-    old, new = _column_list(before, descriptor), _column_list(after, descriptor)
-    return old != new and _columns(old) != _columns(new)
-
-
-def _column_list(holder: Value, descriptor: str) -> Value | None:
-    typed: Value | None = holder.get(descriptor, {}).get("rec", {}).get("1")
-    return typed
-
-
-def partition_keys_differ(before: Value, after: Value) -> bool:
-    """Whether the name, type or comment of a partition column changed."""
-    old, new = before.get(_TABLE_KEYS), after.get(_TABLE_KEYS)
-    return old != new and _columns(old) != _columns(new)
-
-
-def partition_keys(table: Value) -> list[tuple[str, str, str | None]]:
-    """The name, type and comment of each partition column."""
-    return _columns(table.get(_TABLE_KEYS))
-
-
-def _columns(typed: Value | None) -> list[tuple[str, str, str | None]]:
-    if typed is None:
-        return []
-    return [
-        (c["1"]["str"].lower(), c["2"]["str"], c["3"]["str"] if "3" in c else None)
-        for c in typed["lst"][2:]
-    ]
-
-
-def location(table: Value) -> str | None:
-    """The location of a table's data."""
-    typed = table.get("7", {}).get("rec", {}).get("2")
-    return None if typed is None else typed["str"]
-
-
-def long_of(typed: Value) -> int:
-    """The number in a typed `i64`, checked against 64 bits, which JSON doesn't do."""
-    number = int(typed["i64"])
-    if number.bit_length() > _LONG_BITS:
-        raise OverflowError("a number of more than 64 bits")
-    return number
-
-
-def write_id_of(table: Value) -> int:
-    return long_of(table.get(_TABLE_WRITE_ID, _NO_WRITE_ID))
-
-
-def partition_parameters(partition: Value) -> dict[str, str]:
-    typed = partition.get(_PARTITION_PARAMETERS)
-    return {} if typed is None else typed["map"][3]
-
-
-def partition_write_id(partition: Value) -> int:
-    return long_of(partition.get(_PARTITION_WRITE_ID, _NO_WRITE_ID))
-
-
-def given_write_id(*candidates: int | None) -> int:
-    """The first positive write id among the candidates, or -1."""
-    return next((each for each in candidates if each is not None and each > 0), -1)
+"""The serializer, the deserializer and the type of a serde."""
+_SERDE_DETAILS = frozenset((_SERDE_DESCRIPTION, *_SERDE_CLASSES))
+_DESCRIPTION, _LOCATION, _PARAMETERS, _OWNER, _OWNER_TYPE = "2", "3", "4", "6", "7"
+_MANAGED_LOCATION, _DATABASE_TYPE = "10", "11"
+"""Fields of a database."""
+_REMOTE, _REMOTE_FIELDS = 2, frozenset(("12", "13"))
 
 
 def is_write_id_certain(old: int, new: int) -> bool:
@@ -132,20 +73,20 @@ def is_write_id_certain(old: int, new: int) -> bool:
 
 def created_table(table: Value) -> Value:
     """A table as CREATE_TABLE stores it."""
-    write_id = write_id_of(table) if is_transactional(parameters(table)) else 0
-    return {**table, _TABLE_WRITE_ID: {"i64": write_id}}
+    write_id = table_write_id(table) if is_transactional(parameters(table)) else 0
+    return {**table, TABLE_WRITE_ID: {"i64": write_id}}
 
 
 def altered_table(before: Value, after: Value, *, renamed: bool) -> tuple[Value, bool]:
     """A table as ALTER_TABLE stores it, and whether that is certain."""
-    old, new = write_id_of(before), write_id_of(after)
+    old, new = table_write_id(before), table_write_id(after)
     is_known = accuracy.is_decided(parameters(after))
     stored = new
     if new <= 0 or not is_transactional(parameters(after)):
         stored = old
     elif new != old and partition_keys(before):
-        old_columns = _columns(_column_list(before, _TABLE_STORAGE))
-        new_columns = _columns(_column_list(after, _TABLE_STORAGE))
+        old_columns = table_columns(before)
+        new_columns = table_columns(after)
         appended = new_columns[: len(old_columns)] == old_columns
         if renamed or not appended:
             stored = old
@@ -155,9 +96,9 @@ def altered_table(before: Value, after: Value, *, renamed: bool) -> tuple[Value,
     was_transactional = is_transactional(parameters(before))
     if stored != old and not (was_transactional and is_write_id_certain(old, stored)):
         is_known = False
-    identity = {key: before[key] for key in (_TABLE_CREATED, _TABLE_ID) if key in before}
-    image = {**after, **identity, _TABLE_WRITE_ID: {"i64": stored}}
-    return _with_serde_classes(image, before, _TABLE_STORAGE), is_known
+    identity = {key: before[key] for key in (TABLE_CREATED, TABLE_ID) if key in before}
+    image = {**after, **identity, TABLE_WRITE_ID: {"i64": stored}}
+    return _with_serde_classes(image, before, TABLE_STORAGE), is_known
 
 
 def _serde(holder: Value, descriptor: str) -> Value:
@@ -181,9 +122,9 @@ def _with_serde_classes(after: Value, before: Value, descriptor: str) -> Value:
 def listed_partition(partition: Value) -> tuple[Value, bool]:
     """A partition as a read of several returns it, with only the name, library and parameters of
     its serde and no skew without column names; and whether its serde has more."""
-    if _PARTITION_STORAGE not in partition:
+    if PARTITION_STORAGE not in partition:
         return partition, False
-    storage: Value = partition[_PARTITION_STORAGE]["rec"]
+    storage: Value = partition[PARTITION_STORAGE]["rec"]
     serde: Value = storage[_SERDE]["rec"] if _SERDE in storage else {}
     has_details = not _SERDE_DETAILS.isdisjoint(serde)
     lacks_skew = _SKEW in storage and not _skewed_columns(storage)
@@ -193,7 +134,7 @@ def listed_partition(partition: Value) -> tuple[Value, bool]:
     if has_details:
         fields = {key: item for key, item in serde.items() if key not in _SERDE_DETAILS}
         listed[_SERDE] = {"rec": fields}
-    return {**partition, _PARTITION_STORAGE: {"rec": listed}}, has_details
+    return {**partition, PARTITION_STORAGE: {"rec": listed}}, has_details
 
 
 def _skewed_columns(storage: Value) -> int:
@@ -209,29 +150,29 @@ def added_partition(partition: Value) -> Value:
 
 def without_write_id(partition: Value) -> Value:
     """The partition with write id -1, because its event doesn't tell the stored one."""
-    return {**partition, _PARTITION_WRITE_ID: _NO_WRITE_ID}
+    return {**partition, PARTITION_WRITE_ID: NO_WRITE_ID}
 
 
 def altered_partition(before: Value, after: Value, *, transactional: bool) -> Value:
     """A partition as ALTER_PARTITION stores it."""
     new = partition_write_id(after)
     stored = new if transactional and new > 0 else partition_write_id(before)
-    image = {**after, _PARTITION_WRITE_ID: {"i64": stored}}
-    return _with_serde_classes(image, before, _PARTITION_STORAGE)
+    image = {**after, PARTITION_WRITE_ID: {"i64": stored}}
+    return _with_serde_classes(image, before, PARTITION_STORAGE)
 
 
 def altered_database(before: Value, after: Value) -> Value:
     """A database as ALTER_DATABASE stores it."""
     stored = dict(before)
-    for always in ("4", "6"):
-        stored.pop(always, None)
-        if always in after:
-            stored[always] = after[always]
-    if "7" in after:
-        stored["7"] = after["7"]
-    for text in ("2", "3", "10"):
-        if text in after and after[text]["str"].strip():
-            stored[text] = after[text]
+    for field in (_PARAMETERS, _OWNER):
+        stored.pop(field, None)
+        if field in after:
+            stored[field] = after[field]
+    if _OWNER_TYPE in after:
+        stored[_OWNER_TYPE] = after[_OWNER_TYPE]
+    for field in (_DESCRIPTION, _LOCATION, _MANAGED_LOCATION):
+        if field in after and after[field]["str"].strip():
+            stored[field] = after[field]
     return created_database(stored)
 
 
@@ -245,7 +186,7 @@ def created_database(database: Value) -> Value:
 def table_with_statistics(table: Value, new_parameters: dict[str, str], write_id: int) -> Value:
     """A table as UPDATE_TBL_COL_STAT_EVENT stores it."""
     typed = {"map": ["str", "str", len(new_parameters), new_parameters]}
-    stored = {**table, _TABLE_PARAMETERS: typed}
+    stored = {**table, TABLE_PARAMETERS: typed}
     if write_id > 0 and is_transactional(new_parameters):
-        stored[_TABLE_WRITE_ID] = {"i64": write_id}
+        stored[TABLE_WRITE_ID] = {"i64": write_id}
     return stored

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hive.events import event_types, objects, parsed_objects, stored_objects
+from hive.events import event_types, object_fields, objects, parsed_objects, stored_objects
 from hive.events.accuracy import after_statistics
 from hive.events.decode import decode
 from hive.events.decode_partitions import _altered, _ordered
@@ -38,7 +38,7 @@ def test_statistics_come_with_the_table_or_without_it() -> None:
     assert alone.image is None
     assert alone.columns == whole.columns
     message = json.loads(row.message)
-    parameters = stored_objects.parameters(parsed_objects.load_table(message["tableObjJson"]))
+    parameters = object_fields.parameters(parsed_objects.load_table(message["tableObjJson"]))
     of_table = decode(without(row, "parameters"))
     assert isinstance(of_table, event_types.UpdateTableStatistics)
     assert of_table.image is not None
