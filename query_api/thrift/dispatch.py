@@ -267,7 +267,7 @@ class Dispatch:
             self._connection.write(reply(message, REFUSED, peers, nonce))
             self._replies.unanswered()
         else:
-            result = await whole(answer.result, self._connection.count)
+            result = await whole(answer.result, self._connection.count_held)
             names, is_guarded = self._hub.database.history.former_names, self._hub.guard.is_on
             fields = answer_fields(answer, result, names, is_guarded=is_guarded)
             self._connection.write(reply(message, fields, peers, nonce))

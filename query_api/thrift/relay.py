@@ -103,8 +103,8 @@ class ClientRelay:
     def pass_on(self, data: bytes) -> None:
         self._connection.write(data)
 
-    def count(self, size: int) -> None:
-        self._connection.count(size)
+    def count_held(self, size: int) -> None:
+        self._connection.count_held(size)
 
     # Overridden in `traced_dispatch.py`.
     def relayed(self, call: RelayedCall) -> None:

@@ -66,7 +66,7 @@ class Replies:
         """Answers the call in `data` by a cached reply, if the database confirms that it is still
         the latest.
         """
-        self._connection.hold()
+        self._connection.begin_cached_call()
         reached = self._hub.reply_cache.log_from(cached)
         self._hub.log_end_reads.ask(reached, partial(self._send_if_confirmed, cached, data, head))
 
@@ -146,7 +146,7 @@ class Replies:
             self.send_cached(cached, head)
             self._connection.done()
         else:
-            self._connection.again(data)
+            self._connection.restart_cached_call(data)
 
     def _log_slow(self, method: str, source: str, why: Why, seconds: float) -> None:
         slow_ms = self._hub.settings.slow_ms

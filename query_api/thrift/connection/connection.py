@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
 import structlog
 
 from hive.errors import MetatideError, RefusedLoginError, ThriftError
 from query_api.in_flight import LARGE_BYTES, TOO_MANY_BYTES, Budget, Untaken
 from query_api.thrift.connection.backlog import Backlog
+from query_api.thrift.connection.calls import Calls
 from query_api.thrift.connection.compact_layer import CompactLayer
 from query_api.thrift.connection.first_bytes import Transport, transport_of
 from query_api.thrift.connection.flow_control import FlowControl
@@ -41,30 +42,11 @@ from query_api.thrift.settings import ThriftSettings
 CALLS_IN_A_ROW: Final = 32
 """After this many calls of one client, others get a turn."""
 PUT_OFF_BYTES_MAX: Final = 64 * 1024
+"""With more bytes that wait for the call under way to end, no more are read."""
 SHORT_BYTES: Final = 16 * 1024
 """The values of a call of this length needn't be counted: they can't be many."""
 
 log = structlog.get_logger(__name__)
-
-
-class Calls(Protocol):
-    """Handles the calls of one client. Each call ends with `Connection.done`; only then does the
-    next one begin.
-    """
-
-    def answer_from_cache(self, data: bytes, /) -> bool:
-        """Answers these bytes without scanning them, if they are exactly one call whose reply is
-        cached; returns whether it did.
-        """
-        ...
-
-    def begin(self, message: Message, /) -> None: ...
-
-    def writable(self, writable: bool, /) -> None:
-        """Called when the client stops or resumes taking what it is sent."""
-
-    def close(self) -> None:
-        """Ends all calls, because the client is gone."""
 
 
 class Connection(asyncio.Protocol):
@@ -133,7 +115,7 @@ class Connection(asyncio.Protocol):
         if len(data) > LARGE_BYTES:
             self._untaken.wrote(len(data), transport.get_write_buffer_size())
 
-    def hold(self) -> None:
+    def begin_cached_call(self) -> None:
         """Begins a call that has a cached reply, but must wait for the database."""
         self._enter(IN_CALL)
 
@@ -145,7 +127,7 @@ class Connection(asyncio.Protocol):
         self._enter(IN_CALL)
         self._start(work)
 
-    def count(self, size: int) -> None:
+    def count_held(self, size: int) -> None:
         """Takes note that so many bytes more are held until the call ends."""
         if self._transport is not None:
             self._held_bytes += size
@@ -165,8 +147,8 @@ class Connection(asyncio.Protocol):
             else:
                 self.close(*self._last_call)
 
-    def again(self, data: bytes) -> None:
-        """Restarts a held call, whose cached reply can't be used."""
+    def restart_cached_call(self, data: bytes) -> None:
+        """Restarts such a call as any other, because its cached reply can't be used."""
         if self._transport is None:
             return
         self._backlog.put_back(data)
@@ -233,7 +215,7 @@ class Connection(asyncio.Protocol):
         if self._state is ENDING:
             return
         if self._state is NEW:
-            data = self._greet_by(data)
+            data = self._detect_transport(data)
             if not data:
                 return
         if self._handshake is not None:
@@ -241,7 +223,7 @@ class Connection(asyncio.Protocol):
             return
         if self._layer is not None or not self._has_protocol:
             try:
-                data = self._within(data)
+                data = self._unwrapped(data)
             except ThriftError as error:
                 self.end("protocol", str(error))
                 return
@@ -296,7 +278,7 @@ class Connection(asyncio.Protocol):
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         self._task = asyncio.get_running_loop().create_task(work)
-        self._task.add_done_callback(self._worked)
+        self._task.add_done_callback(self._task_ended)
 
     def _put_off(self, data: bytes) -> None:
         self._backlog.put(data)
@@ -343,7 +325,7 @@ class Connection(asyncio.Protocol):
             if end < 0:
                 self._keep_partial(data[at:])
                 return len(data)
-            message = self._whole(data, at, end)
+            message = self._whole_message(data, at, end)
             at = end
             begun += 1
             self._enter(STARTING)
@@ -351,7 +333,7 @@ class Connection(asyncio.Protocol):
             if self._state is STARTING:
                 self._enter(IN_CALL)
             if self._state is IN_CALL:
-                self.count(len(message.data))
+                self.count_held(len(message.data))
             if self._state is not SCANNING:
                 break
         return at
@@ -366,7 +348,7 @@ class Connection(asyncio.Protocol):
         else:
             self._enter(IDLE)
 
-    def _whole(self, data: bytes, start: int, end: int) -> Message:
+    def _whole_message(self, data: bytes, start: int, end: int) -> Message:
         whole = data[start:end]
         if self._backlog.partial:
             whole = self._backlog.take_partial(whole)
@@ -381,8 +363,10 @@ class Connection(asyncio.Protocol):
             scanner.steps if len(whole) > SHORT_BYTES else 0,
         )
 
-    def _within(self, data: bytes) -> bytes:
-        """The calls in what has come. Raises ThriftError."""
+    def _unwrapped(self, data: bytes) -> bytes:
+        """The calls in these bytes, without SASL, frames and the compact protocol. Raises
+        ThriftError.
+        """
         layer = self._layer
         if layer is not None:
             data = layer.feed(data)
@@ -410,20 +394,20 @@ class Connection(asyncio.Protocol):
 
     # The handshake.
 
-    def _greet_by(self, data: bytes) -> bytes:
-        """Begins with the client once its first bytes say what it speaks; returns all of them then,
-        and none before.
+    def _detect_transport(self, data: bytes) -> bytes:
+        """Finds out by the first bytes what the client speaks, and begins with it; returns all of
+        them once they tell, and none before.
         """
         self._first_bytes += data
         transport = transport_of(self._first_bytes)
         if transport is None:
             return b""
-        self._greet(transport)
+        self._begin_transport(transport)
         data, self._first_bytes = self._first_bytes, b""
         return data
 
-    def _greet(self, transport: Transport) -> None:
-        """Decides by what a client speaks what it must prove."""
+    def _begin_transport(self, transport: Transport) -> None:
+        """Decides by what the client speaks how its bytes are read, and what it must prove."""
         settings = self._settings
         if transport is Transport.FRAMED:
             self._layer = Frames()
@@ -481,7 +465,7 @@ class Connection(asyncio.Protocol):
             reply = refusal(scanner.method, scanner.sequence, Fault.PROTOCOL_ERROR, why)
         self.end(kind, why, reply=reply)
 
-    def _worked(self, task: asyncio.Task[None]) -> None:
+    def _task_ended(self, task: asyncio.Task[None]) -> None:
         if self._task is task:
             # The traceback of its exception keeps the frames of the call, and what they read from.
             self._task = None

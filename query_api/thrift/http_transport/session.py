@@ -42,7 +42,7 @@ class Session(Connection):
         super().__init__(replace(settings, mechanisms={}, http=HttpSettings()), budget)
         self._exchange = exchange
         self.connection_made(cast(asyncio.BaseTransport, _Replies(exchange)))
-        self._greet(Transport.PLAIN)
+        self._begin_transport(Transport.PLAIN)
 
     @property
     def is_idle(self) -> bool:
@@ -52,10 +52,10 @@ class Session(Connection):
     def has_partial_call(self) -> bool:
         return bool(self._backlog.partial)
 
-    def _whole(self, data: bytes, start: int, end: int) -> Message:
+    def _whole_message(self, data: bytes, start: int, end: int) -> Message:
         if end < len(data):
             raise ThriftError("the body is to be one whole call")
-        return super()._whole(data, start, end)
+        return super()._whole_message(data, start, end)
 
     def _enter(self, state: State) -> None:
         super()._enter(state)

@@ -19,7 +19,7 @@ class Client(Protocol):
     def pass_on(self, data: bytes, /) -> None:
         """Writes some of the reply."""
 
-    def count(self, size: int, /) -> None:
+    def count_held(self, size: int, /) -> None:
         """Takes note that so many bytes of a reply are held until its end."""
 
     def relayed(self, relaying: "RelayedCall", /) -> None:
@@ -87,7 +87,7 @@ class RelayedCall:
         if self._copy is not None:
             self._copied += len(data)
             self._copy.append(data)
-            self._client.count(len(data))
+            self._client.count_held(len(data))
             if self._copied > COPY_BYTES_MAX:
                 self._copy = None
 

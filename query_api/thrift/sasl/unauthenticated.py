@@ -2,6 +2,7 @@
 
 from typing import Final, Protocol
 
+from query_api.thrift.connection.calls import Calls
 from query_api.thrift.protocol.wire import Fault, Message, MessageType, refusal
 
 NEEDS_SASL_LOGIN: Final = (
@@ -16,12 +17,6 @@ NEEDS_HTTP_LOGIN: Final = (
 )
 
 
-class _Calls(Protocol):
-    def begin(self, message: Message, /) -> None: ...
-    def writable(self, writable: bool, /) -> None: ...
-    def close(self) -> None: ...
-
-
 class _Ending(Protocol):
     def end(self, kind: str, why: str, *, reply: bytes = b"") -> None: ...
 
@@ -30,7 +25,7 @@ class UnauthenticatedCalls:
     """Refuses all calls but those that prove by themselves that a worker sends them."""
 
     def __init__(
-        self, calls: _Calls, connection: _Ending, allowed: frozenset[str], why: str
+        self, calls: Calls, connection: _Ending, allowed: frozenset[str], why: str
     ) -> None:
         self._calls = calls
         self._connection = connection

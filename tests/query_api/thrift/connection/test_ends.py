@@ -36,8 +36,8 @@ async def test_a_client_that_is_gone_gets_nothing_and_holds_nothing() -> None:
     connection.connection_lost(None)
     connection.write(b"reply")
     connection.done()
-    connection.again(CALL)
-    connection.count(100)
+    connection.restart_cached_call(CALL)
+    connection.count_held(100)
     assert (transport.written, budget.bytes, len(calls.begun)) == ([], 0, 1)
 
 
@@ -103,7 +103,7 @@ async def test_a_client_with_some_of_a_reply_gets_no_error_behind_it(is_whole: b
     calls.at_once = False
     connection.data_received(CALL)
     connection.write(b"a part")
-    connection.count(2_000)
+    connection.count_held(2_000)
     if is_whole:
         calls.end()
     await asyncio.sleep(0)
@@ -117,7 +117,7 @@ async def test_a_client_that_awaits_a_reply_is_told_why_there_is_none() -> None:
     connection.write(b"reply")
     calls.at_once = False
     connection.data_received(CALL)
-    connection.count(2_000)
+    connection.count_held(2_000)
     await asyncio.sleep(0)
     reply, why = transport.written
     assert reply == b"reply"

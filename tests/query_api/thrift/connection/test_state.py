@@ -26,14 +26,14 @@ def test_what_the_table_does_not_have_is_an_error() -> None:
     connection, calls, _, _ = connected()
     assert connection._state is NEW
     with pytest.raises(AssertionError):
-        connection.hold()
+        connection.begin_cached_call()
     connection.data_received(message("a", b"\0"))
     assert connection._state is IDLE
     with pytest.raises(AssertionError):
         connection.done()
     connection.pause_writing()
     with pytest.raises(AssertionError):
-        connection.hold()
+        connection.begin_cached_call()
     assert connection._state is HOLDING
     connection.resume_writing()
     calls.at_once = False

@@ -15,6 +15,9 @@ class Both:
         self.ended: list[str] = []
         self.is_writable = True
 
+    def answer_from_cache(self, _: bytes) -> bool:
+        return False
+
     def begin(self, message: Message) -> None:
         self.begun.append(message.method)
 
