@@ -69,7 +69,7 @@ def refusal(database: Database, error: Exception) -> RefusedLoadError | SourceEr
         return fault
 
 
-class Read(NamedTuple):
+class BatchResult(NamedTuple):
     """The outcome of a batch."""
 
     last: LastEvent
@@ -84,7 +84,7 @@ def load(
     scopes: Sequence[Scope],
     loaded: Callable[[int], None] = lambda _: None,
     gate: EndGate | None = None,
-) -> Read:
+) -> BatchResult:
     """Loads scopes, all of them different; `loaded` is called with the number of partitions of each
     page. The loads end when the gate lets them.
 
@@ -109,7 +109,7 @@ def load(
     for load in here.values():
         load.end(last)
     sink.flush()
-    return Read(last, tuple(here.values()))
+    return BatchResult(last, tuple(here.values()))
 
 
 def read(

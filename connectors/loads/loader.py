@@ -15,6 +15,7 @@ from connectors.loads.end_gate import EndGate
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.metrics import LoadFault, LoadMetrics
 from connectors.loads.plan import Planned
+from connectors.loads.progress import LoadProgress
 from connectors.loads.queue import Queue
 from connectors.loads.rereads import RequestedObjects, reread
 from connectors.loads.signals import SignalsConsumer
@@ -59,36 +60,6 @@ def loads_engine(url: str) -> Engine:
     return pooled_engine(url, WORKERS + 1)
 
 
-class Progress:
-    """Counts what was loaded since the start."""
-
-    def __init__(self, metrics: LoadMetrics) -> None:
-        self.scopes = 0
-        self.partitions = 0
-        self.bytes = 0
-        self._metrics = metrics
-        self._lock = threading.Lock()
-
-    def read(self, partitions: int) -> None:
-        """Counts the partitions of a page."""
-        with self._lock:
-            self.partitions += partitions
-            self._metrics.partitions.inc(partitions)
-
-    def sent(self, size: int) -> None:
-        """Counts the bytes of a record."""
-        with self._lock:
-            self.bytes += size
-            self._metrics.bytes.inc(size)
-
-    def ended(self, scopes: Sequence[Scope]) -> None:
-        """Counts loads that ended."""
-        with self._lock:
-            self.scopes += len(scopes)
-            for scope in scopes:
-                self._metrics.loads.labels(scope.kind.value).inc()
-
-
 class Loader:
     """Loads on threads of this process.
 
@@ -110,7 +81,7 @@ class Loader:
         """Loads end when the events that they have seen are below the watermark of a connector, or
         at once if there is none."""
         self.metrics = metrics or LoadMetrics()
-        self.progress = Progress(self.metrics)
+        self.progress = LoadProgress(self.metrics)
         self._engine = engine
         self._database: Database | None = None
         self._topic = topic
@@ -259,17 +230,17 @@ class Loader:
         try:
             position = self._load(sink, epoch, scopes)
         except RefusedLoadError as error:
-            self._refused(scopes, error)
+            self._note_refusal(scopes, error)
             return
         except BaseException:
             self._queue.done(scopes, None)
             raise
-        vain = self._queue.done(scopes, position)
-        if vain:
-            self.metrics.vain.inc(vain)
+        vain_count = self._queue.done(scopes, position)
+        if vain_count:
+            self.metrics.vain.inc(vain_count)
             log.warning(
                 "loads ended before the event that they were asked for, and are put off",
-                scopes=vain,
+                scopes=vain_count,
                 event_id=position,
                 remedy="see MetatideLoadsInVain in docs/alerts.md",
             )
@@ -289,8 +260,8 @@ class Loader:
                 positions.append(self._reread(database, sink, epoch, objects))
             if whole:
                 gate = self._gate(database, epoch, whole)
-                read = batch.load(database, sink, epoch, whole, self.progress.read, gate)
-                positions.append(read.last.event_id)
+                loaded = batch.load(database, sink, epoch, whole, self.progress.read, gate)
+                positions.append(loaded.last.event_id)
         except batch.CONTENT_ERRORS as error:
             raise batch.refusal(database, error) from error
         except MachineError:
@@ -323,7 +294,7 @@ class Loader:
             lambda: self._going_on() and epoch == self._epoch,
         )
 
-    def _refused(self, scopes: Sequence[Scope], error: RefusedLoadError) -> None:
+    def _note_refusal(self, scopes: Sequence[Scope], error: RefusedLoadError) -> None:
         given_up = self._queue.refused(scopes)
         if given_up is None:
             return
@@ -347,20 +318,15 @@ class Loader:
         return self._database
 
     def _listen(self) -> None:
+        """Takes signals until the loader stops; after a fault, as a new member of the group."""
         while not self._stopped.is_set():
             try:
-                signals = self._signals = SignalsConsumer(self._topic)
-                try:
-                    while not self._stopped.is_set():
-                        fault = signals.read(
-                            self._take, self.metrics.requests.labels("unreadable").inc
-                        )
-                        if fault is not None:
-                            self._complain(fault)
-                            self._stopped.wait(_RETRY_S_FIRST)
-                finally:
-                    self._signals = None
-                    signals.close()
+                with closing(SignalsConsumer(self._topic)) as signals:
+                    self._signals = signals
+                    try:
+                        self._take_signals(signals)
+                    finally:
+                        self._signals = None
             except MachineError as error:
                 self._complain(error)
                 self._stopped.wait(_RETRY_S_MAX)
@@ -368,7 +334,15 @@ class Loader:
                 log.error(UNTAKEN, exc_info=error)
                 self._stopped.wait(_RETRY_S_MAX)
 
-    def _take(self, signal: AnySignal, offset: int) -> None:
+    def _take_signals(self, signals: SignalsConsumer) -> None:
+        unreadable = self.metrics.requests.labels("unreadable").inc
+        while not self._stopped.is_set():
+            fault = signals.read(self._take_signal, unreadable)
+            if fault is not None:
+                self._complain(fault)
+                self._stopped.wait(_RETRY_S_FIRST)
+
+    def _take_signal(self, signal: AnySignal, offset: int) -> None:
         if isinstance(signal, LoadRequest):
             self.ask(signal)
         else:

@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 
 from connectors import topic_admin
 from connectors.loads import batch, rereads, signals
-from connectors.loads.batch import Database, Read
+from connectors.loads.batch import BatchResult, Database
 from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.loader import WORKERS, Loader, loads_engine
@@ -197,7 +197,9 @@ def test_a_load_that_fails_as_none_should_keeps_no_other_from_being_loaded(
     whole = scopes(database)
     bad, load = whole[2], batch.load
 
-    def fail(database: Database, sink: Sink, epoch: int, some: Sequence[Scope], *more: Any) -> Read:
+    def fail(
+        database: Database, sink: Sink, epoch: int, some: Sequence[Scope], *more: Any
+    ) -> BatchResult:
         if bad in some:
             raise ZeroDivisionError
         return load(database, sink, epoch, some, *more)
