@@ -38,6 +38,7 @@ LATEST_WAIT_S: Final = 0.005
 """How long `latest` waits for a shard while the database is asked, unless the caller set a wait: it
 often answers before a late event arrives, and those events cost most."""
 POSITION_WAIT_S: Final = 0.25
+"""How long a read that requires a position waits for shards, unless the caller set a wait."""
 RETRY_AFTER_S: Final = 1.0
 EPOCH_WAIT_S: Final = 3.0
 """How long a read waits for a worker that has just begun to learn the topic's epoch."""
@@ -118,7 +119,7 @@ class Resolver:
                 return settle(self._views, read, requirement, judged)
             is_long, served = self._is_long(read), judged
             if is_long:
-                served = self._judge_now(read, requirement, log_end, own=True)
+                served = self._judge_now(read, requirement, log_end, unshared=True)
                 miss = first_miss(served)
                 if miss is not None:
                     return Miss(miss.verdict.reason, miss)
@@ -141,7 +142,7 @@ class Resolver:
                 recent = self._judge_by_recent(read, requirement)
                 return None if recent is None else settle(self._views, read, requirement, recent[0])
             if requirement.takes_any:
-                return self._plain.answer(read) or self._first_of_group(read, requirement)
+                return self._plain.answer(read) or self._answer_and_remember(read, requirement)
             judged = self._judge_now(read, requirement, None)
             return None if worth_waiting(judged) else settle(self._views, read, requirement, judged)
         except STORE_ERRORS as error:
@@ -152,13 +153,15 @@ class Resolver:
         """The database's answer, and its position. Raises UnansweredError if it doesn't answer, or
         if its position can't be told."""
         if not self._views.knows_epoch:
-            await self._until_epoch()
+            await self._await_epoch()
         reached = self._views.reached
         answer = await self._database.answer(read)
         self._history.check_position(reached.epoch, reached.event, answer.event)
         return answer.value, Position(reached.epoch, answer.event)
 
-    async def _until_epoch(self) -> None:
+    async def _await_epoch(self) -> None:
+        """Waits until the brokers have told the topic's epoch. Raises UnansweredError if they take
+        too long."""
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + EPOCH_WAIT_S
         while not self._views.knows_epoch:
@@ -166,7 +169,8 @@ class Resolver:
                 raise UnansweredError(_NO_EPOCH, RETRY_AFTER_S)
             await asyncio.sleep(_EPOCH_POLL_S)
 
-    def _first_of_group(self, read: Read[A], requirement: Requirement) -> ReadAnswer[A] | Miss:
+    def _answer_and_remember(self, read: Read[A], requirement: Requirement) -> ReadAnswer[A] | Miss:
+        """Answers a read that takes any state, and remembers on what grounds for others like it."""
         judged = self._judge_now(read, requirement, None)
         outcome = settle(self._views, read, requirement, judged)
         if isinstance(outcome, ReadAnswer):
@@ -193,30 +197,31 @@ class Resolver:
         read: Read[A],
         requirement: Requirement,
         judged: Sequence[Judgement],
-        own: Sequence[Judgement],
+        served: Sequence[Judgement],
     ) -> ReadAnswer[A]:
-        """Serves a long read in a thread, from snapshots of its own."""
-        moment = moment_of(self._views, requirement, judged, own)
+        """Serves a long read in a thread, from snapshots of its own, in which it was judged again
+        (`served`)."""
+        moment = moment_of(self._views, requirement, judged, served)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, serve, read, own, moment)
+        return await loop.run_in_executor(self._threads, serve, read, served, moment)
 
     async def _from_database(
         self,
         miss: Miss,
         hedge: HedgedRead[tuple[A | NoSuchObjectError, Position]],
-        least: Position | None,
+        min_position: Position | None,
     ) -> ReadAnswer[A]:
         try:
             value, position = await hedge.answer()
-            _check_reached(position, least)
+            _check_reached(position, min_position)
         except UnansweredError as error:
             raise UnansweredError(
                 f"{error}; the cache can't answer ({miss.reason})", error.retry_after_s
             ) from error
         target = None if miss.judgement is None else miss.judgement.target
         # The list of databases tells of a missing one, too, and of the tables in it.
-        of_all = target is not None and target.kind is TargetKind.DATABASE
-        if of_all or not isinstance(value, NoSuchObjectError):
+        is_of_list = target is not None and target.kind is TargetKind.DATABASE
+        if is_of_list or not isinstance(value, NoSuchObjectError):
             self.record_miss(miss)
         return ReadAnswer(value, Source.DATABASE, miss.reason, position, miss.detail)
 
@@ -321,21 +326,22 @@ class Resolver:
         requirement: Requirement,
         log_end: LogEnd | None,
         *,
-        own: bool = False,
+        unshared: bool = False,
     ) -> list[Judgement]:
-        """Judges all targets; `own` asks for snapshots that aren't shared."""
+        """Judges all targets; `unshared` asks for snapshots that no other read uses."""
         views = self._views
-        snapshot_of = views.own_reader if own else views.reader
+        snapshot_of = views.own_reader if unshared else views.reader
         return Inspection(views, snapshot_of, self._history, requirement, log_end).judge(read)
 
 
-def _check_reached(position: Position, least: Position | None) -> None:
+def _check_reached(position: Position, min_position: Position | None) -> None:
     """Raises if the database, which may be a replica, lags behind the requirement or is of an
     earlier epoch.
     """
-    if least is not None and position < least:
+    if min_position is not None and position < min_position:
         raise UnansweredError(
-            f"the metastore's database has reached {position}, and does not answer for {least}",
+            f"the metastore's database has reached {position}, and does not answer for "
+            f"{min_position}",
             RETRY_AFTER_S,
         )
 

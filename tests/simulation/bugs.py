@@ -92,7 +92,7 @@ BUGS: Final = (
         "at_least is answered by a database that has not reached it",
         24,
         "query_api.resolver.resolver",
-        "    if least is not None and position < least:",
+        "    if min_position is not None and position < min_position:",
         "    if False:",
     ),
     Bug(
