@@ -23,8 +23,10 @@ from state.topic import Topic
 
 TICK_S: Final = 0.1
 MAKE_AGAIN_S: Final = 1.0
+"""The wait after a failed attempt to make the signals topic."""
 AGAIN_FIRST_S: Final = 10.0
 AGAIN_MAX_S: Final = 600.0
+"""The first wait before a request is repeated, which doubles each time, and the longest."""
 STALLED_S: Final = 300.0
 """A load that has brought nothing for so long has most likely ended with its connector."""
 WAITING_MAX: Final = 100_000
@@ -35,6 +37,29 @@ _Key = tuple[int, Scope]
 """A shard and what it lacks."""
 
 log = structlog.get_logger(__name__)
+
+
+class _View(NamedTuple):
+    """One moment of a store."""
+
+    reader: ShardReader
+    position: StorePosition
+
+
+def _view(snapshot: StoreSnapshot) -> _View:
+    return _View(ShardReader(snapshot), snapshot.position)
+
+
+class _ScopeState(NamedTuple):
+    """What a store says of the scope of a request."""
+
+    cold: Cold | None
+    """Why its scope is cold; None if it isn't."""
+    opened: OpenLoad | None
+    """The load that is under way."""
+    request: LoadRequest
+    """The request as it would be sent now."""
+    position: StorePosition
 
 
 @dataclass
@@ -58,6 +83,23 @@ class _Waiting:
     """How far the load was that was under way when it was last looked for."""
     progressed_s: float = 0.0
 
+    def is_early(self, state: _ScopeState, now: float) -> bool:
+        """Whether a reader brought this turn forward and nothing has changed since the last one."""
+        return now < self.turn_s and state.position == self.position
+
+    def take_turn(self, state: _ScopeState | None, now: float) -> LoadRequest | None:
+        """Puts the request off until its next turn; returns what is to be sent in this one, None
+        while a load goes on, or while the store can't be read."""
+        opened = None if state is None else state.opened
+        again_s = self.again_s if opened is None else min(self.again_s, STALLED_S)
+        self.looked_s, self.due_s = now, now + again_s
+        self.turn_s, self.position = self.due_s, state and state.position
+        self.again_s = min(2 * self.again_s, AGAIN_MAX_S)
+        stalled = opened is not None and self.has_stalled(opened, now)
+        if state is not None and (stalled or state.cold not in (Cold.LOADING, Cold.AHEAD)):
+            return state.request
+        return None
+
     def has_stalled(self, opened: OpenLoad, now: float) -> bool:
         """Whether the load that is under way has brought nothing for a long time; then so much
         time passes again before it counts as stalled once more."""
@@ -71,28 +113,6 @@ class _Waiting:
         """Whether the other one has no new reason. Its turn isn't brought forward by that: a load
         that can't warm its scope would be asked for again as soon as it ends."""
         return request.epoch == self.request.epoch and request.floor <= self.request.floor
-
-
-class _View(NamedTuple):
-    """One moment of a store."""
-
-    reader: ShardReader
-    position: StorePosition
-
-
-def _view(snapshot: StoreSnapshot) -> _View:
-    return _View(ShardReader(snapshot), snapshot.position)
-
-
-class _Looked(NamedTuple):
-    """What a store says of a request."""
-
-    cold: Cold | None
-    """Why its scope is cold; None if it isn't."""
-    opened: OpenLoad | None
-    request: LoadRequest
-    """The request as it would be sent now."""
-    position: StorePosition
 
 
 class LoadRequests:
@@ -225,38 +245,32 @@ class LoadRequests:
     def _send_fresh(self) -> None:
         fresh, self._fresh = self._fresh, []
         self._room -= len(fresh)
-        self._send_first([key for key in fresh if key in self._waiting])
+        self._send_if_cold([key for key in fresh if key in self._waiting])
 
     def _send_due(self) -> None:
         now = self._clock()
         due = [key for key, waiting in self._waiting.items() if waiting.due_s <= now]
         self._fresh, self._room = [], AT_ONCE_MAX
-        self._send_first(due[:AT_ONCE_MAX])
+        self._send_if_cold(due[:AT_ONCE_MAX])
         self._due_s = min((waiting.due_s for waiting in self._waiting.values()), default=math.inf)
 
-    def _send_first(self, keys: Iterable[_Key]) -> None:
+    def _send_if_cold(self, keys: Iterable[_Key]) -> None:
         now = self._clock()
         views: dict[int, _View | None] = {}
         for key in keys:
             waiting = self._waiting[key]
-            looked = self._look(key, waiting, views)
-            if looked is not None and looked.cold is None:
+            state = self._read_state(key, waiting, views)
+            if state is not None and state.cold is None:
                 del self._waiting[key]
-                continue
-            if looked is not None and now < waiting.turn_s and looked.position == waiting.position:
+            elif state is not None and waiting.is_early(state, now):
                 waiting.looked_s, waiting.due_s = now, waiting.turn_s
-                continue
-            opened = None if looked is None else looked.opened
-            again_s = waiting.again_s if opened is None else min(waiting.again_s, STALLED_S)
-            waiting.looked_s, waiting.due_s = now, now + again_s
-            waiting.turn_s, waiting.position = waiting.due_s, looked and looked.position
-            waiting.again_s = min(2 * waiting.again_s, AGAIN_MAX_S)
-            stalled = opened is not None and waiting.has_stalled(opened, now)
-            if looked is not None and (stalled or looked.cold not in (Cold.LOADING, Cold.AHEAD)):
-                self._send(looked.request)
+            elif (request := waiting.take_turn(state, now)) is not None:
+                self._send(request)
 
-    def _look(self, key: _Key, waiting: _Waiting, views: dict[int, _View | None]) -> _Looked | None:
-        """Reads whether a scope is still cold; None while its store can't be read. A store that is
+    def _read_state(
+        self, key: _Key, waiting: _Waiting, views: dict[int, _View | None]
+    ) -> _ScopeState | None:
+        """What the store says of a scope now; None while its store can't be read. A store that is
         damaged concerns its shard alone, which meets the damage by itself."""
         shard, scope = key
         try:
@@ -269,9 +283,9 @@ class LoadRequests:
             reader, position = view
             cold = why_cold(reader, scope, waiting.unknown)
             if cold is None:
-                return _Looked(None, None, waiting.request, position)
+                return _ScopeState(None, None, waiting.request, position)
             request = with_objects(waiting.request, reader)
-            return _Looked(cold, open_load(reader, scope), request, position)
+            return _ScopeState(cold, open_load(reader, scope), request, position)
         except MetatideError as error:
             views[shard] = None
             log.warning("a store can't be read for a request", shard=shard, why=str(error))
