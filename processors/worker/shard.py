@@ -32,11 +32,13 @@ from state.store import Commits, Store, StorePosition, StoreSnapshot, set_aside
 from state.store.families import SHARD_FAMILIES, shard_identity
 
 SLICE_S: Final = 0.005
+"""So long live records are folded before other tasks of the event loop get a turn."""
 ARRIVED_RECORDS_MAX: Final = 20_000
 ARRIVED_BYTES_MAX: Final = 32 << 20
 BACK_OFF_MAX_S: Final = 30.0
 RETRY_S: Final = 0.1
 SKIP_LOOK_S: Final = 0.5
+"""How often a shard that has stopped looks for an order to skip the record."""
 UNFLUSHED_RECORDS_MAX: Final = 16
 """So many records that are no events don't make a flush due: while nothing happens, one comes a
 minute, and a flush costs ten times as much as folding it again after a crash."""
@@ -76,15 +78,22 @@ class Shard:
         self._waiters = Waiters()
         self._skips = Skips()
         self._arrived: deque[LiveRecord] = deque()
+        """Live records that wait to be folded."""
         self._arrived_bytes = 0
         self._tail: int | None = None
+        """The offset behind the last of these; None while the live consumer isn't followed."""
         self._seeking = False
+        """Whether the live consumer is being moved to the tail."""
         self._wake = asyncio.Event()
+        """Set when records have arrived, aren't followed any more, or a flush has failed."""
         self._stop = Event()
+        """Set when what runs in threads for this shard is to end."""
         self._images = ShardImages(parts, number, self._stop)
         self._epoch = 0
         self._flushed = StorePosition()
-        self._unflushed: MetatideError | None = None
+        """The position that was durable last."""
+        self._flush_fault: MetatideError | None = None
+        """Why a flush failed; the task that folds raises it."""
         self._has_orders = False
         """Whether the open store has all orders that the topic had since it was opened: no event
         tells that a read needs them."""
@@ -131,7 +140,7 @@ class Shard:
                 if not self._seeking:
                     self.unfollow()
                 break
-            if self._overfull:
+            if self._is_overfull:
                 self.unfollow()
                 break
             self._arrived.append(record)
@@ -140,7 +149,7 @@ class Shard:
         self._wake.set()
 
     @property
-    def _overfull(self) -> bool:
+    def _is_overfull(self) -> bool:
         return len(self._arrived) >= ARRIVED_RECORDS_MAX or self._arrived_bytes >= ARRIVED_BYTES_MAX
 
     def unfollow(self) -> None:
@@ -163,11 +172,11 @@ class Shard:
                 await self._serve(began)
             except (ColdShardError, OtherStoreError) as error:
                 await self._close()
-                self._fail(error)
-                await self._put_aside()
+                self._note_fault(error)
+                await self._set_aside()
             except Exception as error:
                 await self._close()
-                self._fail(error)
+                self._note_fault(error)
             finally:
                 await self._close()
             await back_off.wait(time.monotonic() - began)
@@ -185,7 +194,7 @@ class Shard:
             try:
                 self._flushed = await asyncio.to_thread(store.flush)
             except MetatideError as error:
-                self._unflushed = error
+                self._flush_fault = error
                 self._wake.set()
 
     async def make_image(self) -> Manifest | None:
@@ -218,7 +227,7 @@ class Shard:
             families=SHARD_FAMILIES,
             budget=parts.budget,
         )
-        self._flushed, self._unflushed = self._store.position, None
+        self._flushed, self._flush_fault = self._store.position, None
         self._epoch = self._flushed.epoch
         self._waiters.wake(self._store.position)
 
@@ -243,23 +252,22 @@ class Shard:
                 except Exception as error:
                     log.warning("a store failed to close", shard=self.number, error=str(error))
 
-    async def _put_aside(self) -> None:
+    async def _set_aside(self) -> None:
         """Sets the damaged store aside; if its disk doesn't let that happen now, the next attempt
         to open it will."""
-        try:
-            await asyncio.to_thread(self._set_aside)
-        except OSError as error:
-            self._fail(error)
-
-    def _set_aside(self) -> None:
         path = self._parts.directory.store(self.number)
-        if path.exists():
-            aside = set_aside(path)
-            log.warning(
-                "a damaged store was set aside; building it again", shard=self.number, aside=aside
-            )
+        try:
+            if not await asyncio.to_thread(path.exists):
+                return
+            aside = await asyncio.to_thread(set_aside, path)
+        except OSError as error:
+            self._note_fault(error)
+            return
+        log.warning(
+            "a damaged store was set aside; building it again", shard=self.number, aside=aside
+        )
 
-    def _fail(self, error: Exception) -> None:
+    def _note_fault(self, error: Exception) -> None:
         self.phase = Phase.FAILED
         self.fault = str(error)
         self._parts.metrics.faults.inc()
@@ -285,7 +293,7 @@ class Shard:
                     took_s=round(took_s, 3),
                 )
             was_live, self.fault = True, None
-            await self._live(applier)
+            await self._fold_live(applier)
 
     async def _catch_up(self, store: Store, applier: Applier) -> None:
         """Catches up until the live consumer brings the next record."""
@@ -298,7 +306,7 @@ class Shard:
             self.phase = Phase.CATCHING_UP
             try:
                 at_end = await self._parts.bulk.catch_up(
-                    store, self._skips, self._stop, self._advanced, self._images.has_newer
+                    store, self._skips, self._stop, self._note_position, self._images.has_newer
                 )
             except UnreadableRecordError as error:
                 await self._await_order(error)
@@ -307,7 +315,7 @@ class Shard:
                 self.fault = str(error)
                 await asyncio.sleep(RETRY_S)
                 continue
-            self._advanced()
+            self._note_position()
             self._has_orders |= at_end
             applier.resume()
             if at_end and await self._follow(applier.next_offset):
@@ -316,7 +324,7 @@ class Shard:
 
     async def _await_order(self, error: UnreadableRecordError) -> None:
         """Waits until an operator orders a record to be skipped."""
-        self._advanced()
+        self._note_position()
         self.phase, self.fault, self.unreadable = Phase.STOPPED, str(error), error
         log.error("a shard stops", shard=self.number, offset=error.offset, why=str(error))
         try:
@@ -343,15 +351,15 @@ class Shard:
         if self.awaits is not None:
             await self._parts.follow(self.number, self.awaits)
 
-    async def _live(self, applier: Applier) -> None:
+    async def _fold_live(self, applier: Applier) -> None:
         """Folds live records until the shard can't follow the live consumer any more."""
         self.phase = Phase.LIVE
         limits = self._parts.limits
         while self._tail is not None and limits.fault is None:
             await self._wake.wait()
             self._wake.clear()
-            if self._unflushed is not None:
-                raise self._unflushed
+            if self._flush_fault is not None:
+                raise self._flush_fault
             while self._arrived and limits.fault is None:
                 self._fold_slice(applier)
                 await asyncio.sleep(0)
@@ -370,7 +378,7 @@ class Shard:
                 arrived.clear()
         pending = applier.pending
         signals = applier.commit()
-        self._advanced()
+        self._note_position()
         metrics = self._parts.metrics
         metrics.batch_records.observe(pending)
         metrics.fold_s.observe(time.perf_counter() - started, applier.exemplar)
@@ -379,7 +387,8 @@ class Shard:
         if signals:
             self._parts.load_requests.ask(self.number, self.position.epoch, signals)
 
-    def _advanced(self) -> None:
+    def _note_position(self) -> None:
+        """Tells whoever waits for an event how far the store has come."""
         assert self._store is not None
         position = self._store.position
         if position.epoch > self._epoch:
