@@ -14,7 +14,7 @@ from hive.events.decode import HARMLESS
 from hive.events.message_types import MESSAGE_TYPES
 from hive.events.row import NotificationRow
 from hive.names import DatabaseName, TableName, table_name
-from state.records import actions as a
+from state.records import actions
 from state.records.objects import (
     ColumnStatisticsImage,
     ConstraintImage,
@@ -36,7 +36,7 @@ class Everywhere(NamedTuple):
 Address = TableName | DatabaseName | Everywhere
 """The shard of a table, the home shard of a database, or every shard."""
 
-Addressed = tuple[Address, a.AnyAction]
+Addressed = tuple[Address, actions.AnyAction]
 
 EVERYWHERE = Everywhere()
 
@@ -68,7 +68,7 @@ def translate(event: event_types.Event) -> list[Addressed]:
 def misnamed(table: TableName, *, hanging: bool = False) -> list[Addressed]:
     """The actions for a table that an event names by an old name; `hanging` says that the event can
     only have changed its constraints or statistics."""
-    action = a.Misnamed(table, hanging)
+    action = actions.Misnamed(table, hanging)
     return [(table, action)] if hanging else [(table, action), (table.database, action)]
 
 
@@ -77,12 +77,12 @@ def undecodable(row: NotificationRow) -> list[Addressed]:
     more than that."""
     if row.db_name and row.tbl_name and row.event_type in _NAME_ALL_THEY_TOUCH:
         return _doubt(table_name(row.cat_name, row.db_name, row.tbl_name))
-    return [(EVERYWHERE, a.Undecodable(None))]
+    return [(EVERYWHERE, actions.Undecodable(None))]
 
 
 def touched(addressed: Iterable[Addressed]) -> set[TableName | DatabaseName]:
     """The tables and databases that actions concern; none for the ends of transactions."""
-    subjects = ((address, a.subject_of(action)) for address, action in addressed)
+    subjects = ((address, actions.subject_of(action)) for address, action in addressed)
     names = {name for pair in subjects if pair[1] is not None for name in pair}
     return {name for name in names if isinstance(name, TableName | DatabaseName)}
 
@@ -98,7 +98,7 @@ def _nothing(event: event_types.Event) -> Iterator[Addressed]:
 
 def _create_table(event: event_types.CreateTable) -> Iterator[Addressed]:
     image = _table(event.table, event.image, event.write_id)
-    yield event.table, a.CreateTable(image)
+    yield event.table, actions.CreateTable(image)
     yield _put_name(event.table, event.image)
 
 
@@ -106,28 +106,28 @@ def _alter_table(event: event_types.AlterTable) -> Iterator[Addressed]:
     image = _table(event.table, event.image, event.write_id)
     old, new = event.before, event.table
     if event.renamed:
-        yield old, a.RenameTable(old, image, a.Side.OLD)
-        yield new, a.RenameTable(old, image, a.Side.NEW)
+        yield old, actions.RenameTable(old, image, actions.Side.OLD)
+        yield new, actions.RenameTable(old, image, actions.Side.NEW)
         yield _alter_name(event)
-        yield old.database, a.DropName(old.database, old.table)
+        yield old.database, actions.DropName(old.database, old.table)
         return
     before = fingerprint(event.before_data) if event.known else None
     rewrites = event.columns_changed or event.location_changed or event.partition_keys_changed
-    yield new, a.AlterTable(image, before, rewrites, event.truncate)
+    yield new, actions.AlterTable(image, before, rewrites, event.truncate)
     if event.listed_changed:
         yield _alter_name(event)
 
 
 def _drop_table(event: event_types.DropTable) -> Iterator[Addressed]:
-    yield event.table, a.DropTable(event.table)
+    yield event.table, actions.DropTable(event.table)
     db = event.table.database
-    yield db, a.DropName(db, event.table.table)
+    yield db, actions.DropName(db, event.table.table)
 
 
 def _add_partitions(event: event_types.AddPartitions) -> Iterator[Addressed]:
     images = tuple(map(_partition, event.partitions))
     write_id = max((image.write_id for image in event.partitions), default=-1)
-    yield event.table, a.PutPartitions(event.table, write_id, images, added=True)
+    yield event.table, actions.PutPartitions(event.table, write_id, images, added=True)
 
 
 def _alter_partitions(event: event_types.AlterPartitions) -> Iterator[Addressed]:
@@ -136,14 +136,16 @@ def _alter_partitions(event: event_types.AlterPartitions) -> Iterator[Addressed]
         images = tuple(msgspec.structs.replace(image, data=b"") for image in images)
     yield (
         event.table,
-        a.PutPartitions(event.table, event.write_id, images, added=False, truncates=event.truncate),
+        actions.PutPartitions(
+            event.table, event.write_id, images, added=False, truncates=event.truncate
+        ),
     )
 
 
 def _alter_partition(event: event_types.AlterPartition) -> Iterator[Addressed]:
     yield (
         event.table,
-        a.AlterPartition(
+        actions.AlterPartition(
             event.table,
             event.write_id,
             event.before,
@@ -155,7 +157,7 @@ def _alter_partition(event: event_types.AlterPartition) -> Iterator[Addressed]:
 
 
 def _drop_partitions(event: event_types.DropPartitions) -> Iterator[Addressed]:
-    yield event.table, a.DropPartitions(event.table, event.values)
+    yield event.table, actions.DropPartitions(event.table, event.values)
 
 
 def _update_table_statistics(event: event_types.UpdateTableStatistics) -> Iterator[Addressed]:
@@ -163,7 +165,7 @@ def _update_table_statistics(event: event_types.UpdateTableStatistics) -> Iterat
     if event.image is not None:
         image = _table(event.table, event.image, event.write_id)
     columns = _columns(event, None)
-    yield event.table, a.PutTableStatistics(event.table, event.write_id, columns, image)
+    yield event.table, actions.PutTableStatistics(event.table, event.write_id, columns, image)
 
 
 def _update_partition_statistics(
@@ -172,7 +174,7 @@ def _update_partition_statistics(
     columns = _columns(event, event.values)
     yield (
         event.table,
-        a.PutPartitionStatistics(
+        actions.PutPartitionStatistics(
             event.table,
             event.write_id,
             event.values,
@@ -184,13 +186,13 @@ def _update_partition_statistics(
 
 
 def _delete_table_statistics(event: event_types.DeleteTableStatistics) -> Iterator[Addressed]:
-    yield event.table, a.DropStatistics(event.table, None, event.column)
+    yield event.table, actions.DropStatistics(event.table, None, event.column)
 
 
 def _delete_partition_statistics(
     event: event_types.DeletePartitionStatistics,
 ) -> Iterator[Addressed]:
-    yield event.table, a.DropStatistics(event.table, event.values, event.column)
+    yield event.table, actions.DropStatistics(event.table, event.values, event.column)
 
 
 def _add_constraints(event: event_types.AddConstraints) -> Iterator[Addressed]:
@@ -199,58 +201,58 @@ def _add_constraints(event: event_types.AddConstraints) -> Iterator[Addressed]:
     for name, data in event.constraints:
         columns.setdefault(name.lower(), []).append(data)
     images = tuple(ConstraintImage(kind, name, tuple(structs)) for name, structs in columns.items())
-    yield event.table, a.PutConstraints(event.table, images)
+    yield event.table, actions.PutConstraints(event.table, images)
 
 
 def _drop_constraint(event: event_types.DropConstraint) -> Iterator[Addressed]:
-    yield event.table, a.DropConstraint(event.table, event.constraint.lower())
+    yield event.table, actions.DropConstraint(event.table, event.constraint.lower())
 
 
 def _allocate(event: event_types.AllocateWriteIds) -> Iterator[Addressed]:
     txns, write_ids = zip(*event.pairs, strict=True) if event.pairs else ((), ())
-    yield event.table, a.AllocateWriteIds(event.table, tuple(txns), tuple(write_ids))
+    yield event.table, actions.AllocateWriteIds(event.table, tuple(txns), tuple(write_ids))
 
 
 def _commit(event: event_types.CommitTransaction) -> Iterator[Addressed]:
-    yield EVERYWHERE, a.CommitTxn(event.txn, event.write_ids)
+    yield EVERYWHERE, actions.CommitTxn(event.txn, event.write_ids)
 
 
 def _abort(event: event_types.AbortTransaction) -> Iterator[Addressed]:
-    yield EVERYWHERE, a.AbortTxn(event.txn)
+    yield EVERYWHERE, actions.AbortTxn(event.txn)
 
 
 def _create_database(event: event_types.CreateDatabase) -> Iterator[Addressed]:
     db = _db(event)
-    yield EVERYWHERE, a.PutDatabase(DatabaseImage(db, event.data))
-    yield db, a.CreateNames(db)
+    yield EVERYWHERE, actions.PutDatabase(DatabaseImage(db, event.data))
+    yield db, actions.CreateNames(db)
 
 
 def _alter_database(event: event_types.AlterDatabase) -> Iterator[Addressed]:
     before = fingerprint(event.before_data)
-    yield EVERYWHERE, a.PutDatabase(DatabaseImage(_db(event), event.data), True, before)
+    yield EVERYWHERE, actions.PutDatabase(DatabaseImage(_db(event), event.data), True, before)
 
 
 def _drop_database(event: event_types.DropDatabase) -> Iterator[Addressed]:
-    yield EVERYWHERE, a.DropDatabase(_db(event))
+    yield EVERYWHERE, actions.DropDatabase(_db(event))
 
 
 def _create_function(event: event_types.CreateFunction) -> Iterator[Addressed]:
     db = _db(event)
-    yield db, a.PutFunction(db, FunctionImage(event.function, event.data))
+    yield db, actions.PutFunction(db, FunctionImage(event.function, event.data))
 
 
 def _drop_function(event: event_types.DropFunction) -> Iterator[Addressed]:
     db = _db(event)
-    yield db, a.DropFunction(db, event.function)
+    yield db, actions.DropFunction(db, event.function)
 
 
 def _other(event: event_types.OtherEvent) -> Iterator[Addressed]:
     if not event.harmless:
-        yield EVERYWHERE, a.Undecodable(None)
+        yield EVERYWHERE, actions.Undecodable(None)
 
 
 def _doubt(table: TableName) -> list[Addressed]:
-    action = a.Undecodable(table)
+    action = actions.Undecodable(table)
     return [(table, action), (table.database, action)]
 
 
@@ -284,7 +286,7 @@ def _columns(
 
 def _put_name(table: TableName, image: event_types.TableImage) -> Addressed:
     db = table.database
-    return db, a.PutName(db, _line(table, image.listed))
+    return db, actions.PutName(db, _line(table, image.listed))
 
 
 def _alter_name(event: event_types.AlterTable) -> Addressed:
@@ -293,7 +295,7 @@ def _alter_name(event: event_types.AlterTable) -> Addressed:
     new, image = event.table.database, event.image
     line = _line(event.table, image.listed)
     before = _line(event.before, event.listed_before) if event.before.database == new else None
-    return new, a.PutName(new, line, True, before)
+    return new, actions.PutName(new, line, True, before)
 
 
 def _line(table: TableName, listed: event_types.ListedFields) -> NameImage:

@@ -17,7 +17,9 @@ from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 DecimalPlaces = Mapping[tuple[str, str], int]
 """How many decimal places a column of a table of statistics keeps, where it doesn't keep all."""
 
-TABLES: Final = ("TAB_COL_STATS", "PART_COL_STATS")
+_OF_TABLES, _OF_PARTITIONS = "TAB_COL_STATS", "PART_COL_STATS"
+TABLES: Final = (_OF_TABLES, _OF_PARTITIONS)
+"""The tables of statistics."""
 FIGURES: Final = {
     "lowValue": "DOUBLE_LOW_VALUE",
     "highValue": "DOUBLE_HIGH_VALUE",
@@ -30,7 +32,7 @@ def as_stored(event: Event, places: DecimalPlaces) -> Event:
     """The event, with the figures that the database has kept."""
     if not places or not isinstance(event, UpdateTableStatistics | UpdatePartitionStatistics):
         return event
-    table = TABLES[isinstance(event, UpdatePartitionStatistics)]
+    table = _OF_PARTITIONS if isinstance(event, UpdatePartitionStatistics) else _OF_TABLES
     places_of_figures = {
         figure: places[table, column]
         for figure, column in FIGURES.items()
@@ -46,7 +48,7 @@ def as_stored(event: Event, places: DecimalPlaces) -> Event:
 def _rounded_figures(data: bytes, places: Mapping[str, int]) -> bytes:
     column = decode(COLUMN_STATISTICS_OBJ, data)
     rounded_data = {
-        kind: {name: _kept(value, places.get(name)) for name, value in figures.items()}
+        kind: {name: _rounded_figure(value, places.get(name)) for name, value in figures.items()}
         for kind, figures in column.get("statsData", {}).items()
     }
     if rounded_data == column.get("statsData", {}):
@@ -54,7 +56,7 @@ def _rounded_figures(data: bytes, places: Mapping[str, int]) -> bytes:
     return encode(COLUMN_STATISTICS_OBJ, {**column, "statsData": rounded_data})
 
 
-def _kept(value: Any, places: int | None) -> Any:
+def _rounded_figure(value: Any, places: int | None) -> Any:
     if places is None or not isinstance(value, float):
         return value
     return rounded(value, places)

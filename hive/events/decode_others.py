@@ -1,8 +1,7 @@
 """Decodes the messages about databases, functions, transactions and catalogs."""
 
 from hive.errors import ThriftError
-from hive.events import message_types as m
-from hive.events import object_fields, objects, stored_objects
+from hive.events import message_types, object_fields, objects, stored_objects
 from hive.events.decode_tables import Common, named
 from hive.events.event_types import (
     AbortTransaction,
@@ -29,7 +28,7 @@ def _catalog(row: NotificationRow, of_object: str | None = None) -> str:
 
 
 def create_database(
-    row: NotificationRow, message: m.DatabaseMessage, common: Common
+    row: NotificationRow, message: message_types.DatabaseMessage, common: Common
 ) -> CreateDatabase:
     value = loads(message.db_json)
     return CreateDatabase(
@@ -41,7 +40,7 @@ def create_database(
 
 
 def alter_database(
-    row: NotificationRow, message: m.AlterDatabaseMessage, common: Common
+    row: NotificationRow, message: message_types.AlterDatabaseMessage, common: Common
 ) -> AlterDatabase:
     before, after = loads(message.db_obj_before_json), loads(message.db_obj_after_json)
     return AlterDatabase(
@@ -53,12 +52,14 @@ def alter_database(
     )
 
 
-def drop_database(row: NotificationRow, message: m.DatabaseMessage, common: Common) -> DropDatabase:
+def drop_database(
+    row: NotificationRow, message: message_types.DatabaseMessage, common: Common
+) -> DropDatabase:
     return DropDatabase(**common, catalog=_catalog(row), db=message.db.lower())
 
 
 def create_function(
-    row: NotificationRow, message: m.CreateFunctionMessage, common: Common
+    row: NotificationRow, message: message_types.CreateFunctionMessage, common: Common
 ) -> CreateFunction:
     value = loads(message.function_obj_json)
     catalog = _catalog(row, objects.text_of(value, "9"))
@@ -74,14 +75,14 @@ def create_function(
 
 
 def drop_function(
-    row: NotificationRow, message: m.DropFunctionMessage, common: Common
+    row: NotificationRow, message: message_types.DropFunctionMessage, common: Common
 ) -> DropFunction:
     name = message.function_name.strip().lower()
     return DropFunction(**common, catalog=_catalog(row), db=message.db.lower(), function=name)
 
 
 def open_transactions(
-    _row: NotificationRow, message: m.OpenTxnMessage, common: Common
+    _row: NotificationRow, message: message_types.OpenTxnMessage, common: Common
 ) -> OpenTransactions:
     """Decodes OPEN_TXN."""
     if message.from_txn_id is not None and message.to_txn_id is not None:
@@ -96,7 +97,7 @@ def open_transactions(
 
 
 def commit_transaction(
-    _row: NotificationRow, message: m.CommitTxnMessage, common: Common
+    _row: NotificationRow, message: message_types.CommitTxnMessage, common: Common
 ) -> CommitTransaction:
     """Decodes COMMIT_TXN."""
     pairs = None
@@ -107,7 +108,7 @@ def commit_transaction(
 
 
 def abort_transaction(
-    _row: NotificationRow, message: m.AbortTxnMessage, common: Common
+    _row: NotificationRow, message: message_types.AbortTxnMessage, common: Common
 ) -> AbortTransaction:
     """Decodes ABORT_TXN."""
     return AbortTransaction(
@@ -119,7 +120,7 @@ def abort_transaction(
 
 
 def allocate_write_ids(
-    row: NotificationRow, message: m.AllocWriteIdMessage, common: Common
+    row: NotificationRow, message: message_types.AllocWriteIdMessage, common: Common
 ) -> AllocateWriteIds:
     """Decodes ALLOC_WRITE_ID_EVENT."""
     pairs = zip(message.txn_id_list, message.write_id_list, strict=True)
@@ -128,7 +129,7 @@ def allocate_write_ids(
 
 
 def commit_compaction(
-    row: NotificationRow, message: m.CommitCompactionMessage, common: Common
+    row: NotificationRow, message: message_types.CommitCompactionMessage, common: Common
 ) -> CommitCompaction:
     return CommitCompaction(
         **common,
@@ -138,7 +139,9 @@ def commit_compaction(
     )
 
 
-def acid_write(row: NotificationRow, message: m.AcidWriteMessage, common: Common) -> AcidWrite:
+def acid_write(
+    row: NotificationRow, message: message_types.AcidWriteMessage, common: Common
+) -> AcidWrite:
     """Decodes ACID_WRITE_EVENT."""
     return AcidWrite(
         **common,
@@ -149,13 +152,15 @@ def acid_write(row: NotificationRow, message: m.AcidWriteMessage, common: Common
     )
 
 
-def catalog(_row: NotificationRow, message: m.CatalogMessage, common: Common) -> CatalogEvent:
+def catalog(
+    _row: NotificationRow, message: message_types.CatalogMessage, common: Common
+) -> CatalogEvent:
     """Decodes CREATE_CATALOG and DROP_CATALOG."""
     return CatalogEvent(**common, catalog=message.catalog.lower(), data=None)
 
 
 def alter_catalog(
-    _row: NotificationRow, message: m.AlterCatalogMessage, common: Common
+    _row: NotificationRow, message: message_types.AlterCatalogMessage, common: Common
 ) -> CatalogEvent:
     """Decodes ALTER_CATALOG."""
     before = loads(message.cat_obj_before_json)

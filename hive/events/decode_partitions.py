@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from hive.events import accuracy, object_fields, objects, stored_objects
-from hive.events import message_types as m
+from hive.events import accuracy, message_types, object_fields, objects, stored_objects
 from hive.events.decode_tables import Common, named
 from hive.events.event_types import (
     AddPartitions,
@@ -31,7 +30,7 @@ from hive.thrift.tjson import loads
 
 
 def add_partitions(
-    row: NotificationRow, message: m.AddPartitionMessage, common: Common
+    row: NotificationRow, message: message_types.AddPartitionMessage, common: Common
 ) -> AddPartitions:
     """Decodes ADD_PARTITION."""
     return AddPartitions(
@@ -52,7 +51,7 @@ def _write_id(value: object_fields.Value) -> int:
 
 
 def alter_partitions(
-    row: NotificationRow, message: m.AlterPartitionsMessage, common: Common
+    row: NotificationRow, message: message_types.AlterPartitionsMessage, common: Common
 ) -> AlterPartitions:
     table_before = objects.table_before(message.table_obj_json)
     truncate = message.is_truncate_op == "true"
@@ -85,7 +84,7 @@ def _altered(value: object_fields.Value, tells_ids: bool) -> PartitionImage:
 
 
 def alter_partition(
-    row: NotificationRow, message: m.AlterPartitionMessage, common: Common
+    row: NotificationRow, message: message_types.AlterPartitionMessage, common: Common
 ) -> AlterPartition:
     before = load_partition(message.partition_obj_before_json)
     after = load_partition(message.partition_obj_after_json)
@@ -116,7 +115,7 @@ def alter_partition(
 
 
 def drop_partitions(
-    row: NotificationRow, message: m.DropPartitionMessage, common: Common
+    row: NotificationRow, message: message_types.DropPartitionMessage, common: Common
 ) -> DropPartitions:
     table_before = objects.table_before(message.table_obj_json)
     return DropPartitions(
@@ -135,7 +134,7 @@ def _ordered(table_before: TableBefore | None, values: dict[str, str | None]) ->
     return tuple(folded.values())
 
 
-def insert(row: NotificationRow, message: m.InsertMessage, common: Common) -> Insert:
+def insert(row: NotificationRow, message: message_types.InsertMessage, common: Common) -> Insert:
     text = message.ptn_obj_json
     return Insert(
         **common,
@@ -146,7 +145,7 @@ def insert(row: NotificationRow, message: m.InsertMessage, common: Common) -> In
     )
 
 
-def reload(row: NotificationRow, message: m.ReloadMessage, common: Common) -> Reload:
+def reload(row: NotificationRow, message: message_types.ReloadMessage, common: Common) -> Reload:
     texts = list(message.partition_list_json or [])
     if message.ptn_obj_json is not None:
         texts.append(message.ptn_obj_json)
@@ -160,7 +159,7 @@ def reload(row: NotificationRow, message: m.ReloadMessage, common: Common) -> Re
 
 
 def update_statistics(
-    row: NotificationRow, message: m.UpdatePartitionStatsMessage, common: Common
+    row: NotificationRow, message: message_types.UpdatePartitionStatsMessage, common: Common
 ) -> UpdatePartitionStatistics:
     """Decodes UPDATE_PART_COL_STAT_EVENT."""
     engine, last_analyzed, columns = objects.statistics(message.col_stats_json)
@@ -178,7 +177,7 @@ def update_statistics(
 
 
 def delete_statistics(
-    row: NotificationRow, message: m.DeletePartitionStatsMessage, common: Common
+    row: NotificationRow, message: message_types.DeletePartitionStatsMessage, common: Common
 ) -> DeletePartitionStatistics:
     """Decodes DELETE_PART_COL_STAT_EVENT."""
     column: Any = message.col_name

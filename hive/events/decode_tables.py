@@ -3,8 +3,7 @@
 from typing import Any
 
 from hive.errors import ThriftError
-from hive.events import message_types as m
-from hive.events import object_fields, objects, stored_objects
+from hive.events import message_types, object_fields, objects, stored_objects
 from hive.events.event_types import (
     AddConstraints,
     AlterTable,
@@ -73,7 +72,7 @@ def named(row: NotificationRow, db: str | None = None, table: str | None = None)
 
 
 def create_table(
-    row: NotificationRow, message: m.CreateTableMessage, common: Common
+    row: NotificationRow, message: message_types.CreateTableMessage, common: Common
 ) -> CreateTable:
     value = load_table(message.table_obj_json)
     return CreateTable(
@@ -84,7 +83,9 @@ def create_table(
     )
 
 
-def drop_table(row: NotificationRow, message: m.DropTableMessage, common: Common) -> DropTable:
+def drop_table(
+    row: NotificationRow, message: message_types.DropTableMessage, common: Common
+) -> DropTable:
     table_before = objects.table_before(message.table_obj_json)
     return DropTable(
         **common,
@@ -94,7 +95,9 @@ def drop_table(row: NotificationRow, message: m.DropTableMessage, common: Common
     )
 
 
-def alter_table(row: NotificationRow, message: m.AlterTableMessage, common: Common) -> AlterTable:
+def alter_table(
+    row: NotificationRow, message: message_types.AlterTableMessage, common: Common
+) -> AlterTable:
     """Decodes ALTER_TABLE: the row has the table's new name, the message its old one."""
     before = load_table(message.table_obj_before_json)
     after = load_table(message.table_obj_after_json)
@@ -122,7 +125,7 @@ def alter_table(row: NotificationRow, message: m.AlterTableMessage, common: Comm
 
 
 def update_statistics(
-    row: NotificationRow, message: m.UpdateTableStatsMessage, common: Common
+    row: NotificationRow, message: message_types.UpdateTableStatsMessage, common: Common
 ) -> UpdateTableStatistics:
     """Decodes UPDATE_TBL_COL_STAT_EVENT."""
     engine, last_analyzed, columns = objects.statistics(message.col_stats_json)
@@ -148,13 +151,15 @@ def update_statistics(
 
 
 def delete_statistics(
-    row: NotificationRow, message: m.DeleteTableStatsMessage, common: Common
+    row: NotificationRow, message: message_types.DeleteTableStatsMessage, common: Common
 ) -> DeleteTableStatistics:
     """Decodes DELETE_TBL_COL_STAT_EVENT."""
     return DeleteTableStatistics(**common, table=named(row), column=_folded(message.col_name))
 
 
-def add_constraints(row: NotificationRow, message: m.Message, common: Common) -> AddConstraints:
+def add_constraints(
+    row: NotificationRow, message: message_types.Message, common: Common
+) -> AddConstraints:
     """Decodes ADD_PRIMARYKEY and its like. A foreign key belongs to the child, though the row names
     the parent."""
     kind, field, struct, name_field = _CONSTRAINTS[row.event_type]
@@ -187,7 +192,7 @@ def _child(row: NotificationRow, foreign_keys: list[dict[str, Any]]) -> TableNam
 
 
 def drop_constraint(
-    row: NotificationRow, message: m.DropConstraintMessage, common: Common
+    row: NotificationRow, message: message_types.DropConstraintMessage, common: Common
 ) -> DropConstraint:
     table = named(row, message.db_name, message.table_name)
     return DropConstraint(**common, table=table, constraint=message.constraint_name)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from connectors.publish.translate import EVERYWHERE, Addressed, misnamed
 from hive.names import DatabaseName, TableName
-from state.records import actions as a
+from state.records import actions
 from state.records.objects import DatabaseImage, FunctionImage, NameImage, fingerprint
 from tests.model.choices import Choices
 from tests.model.content import (
@@ -44,16 +44,16 @@ def save(
     txn: int,
     text: str,
     table: Table,
-    *actions: a.AnyAction,
+    *table_actions: actions.AnyAction,
     line: Line | None = None,
 ) -> None:
     """An event of one table, which is like this from now on."""
     name = table.name
     content = store.now.content
-    addressed: list[Addressed] = [(name, action) for action in actions]
+    addressed: list[Addressed] = [(name, action) for action in table_actions]
     if line is not None:
         db = name.database
-        addressed.append((db, a.PutName(db, line.after, True, line.before)))
+        addressed.append((db, actions.PutName(db, line.after, True, line.before)))
     store.happen(
         f"{text} {name.in_catalog}" + (f" by {txn}" if txn else ""),
         *addressed,
@@ -76,8 +76,8 @@ def create_table(store: Metastore, picks: Choices) -> None:
     db = name.database
     store.happen(
         f"create {name.in_catalog}" + (f" by {txn}" if txn else ""),
-        (name, a.CreateTable(table.image)),
-        (db, a.PutName(db, table.line)),
+        (name, actions.CreateTable(table.image)),
+        (db, actions.PutName(db, table.line)),
         content=replace(content, tables={**content.tables, name: table}),
     )
     if txn:
@@ -98,8 +98,8 @@ def _drop_table(store: Metastore, name: TableName) -> None:
     others = without_constraints(_without(content.tables, name), gone)
     store.happen(
         f"drop {name.in_catalog}",
-        (name, a.DropTable(name)),
-        (db, a.DropName(db, name.table)),
+        (name, actions.DropTable(name)),
+        (db, actions.DropName(db, name.table)),
         content=replace(content, tables=others),
         **(store.without_ids(name) if managed else {}),
     )
@@ -135,10 +135,10 @@ def rename_table(store: Metastore, picks: Choices) -> None:
         ids[kind] = {new if name == old else name: objects[name] for name in objects if name != new}
     store.happen(
         f"rename {old.in_catalog} to {new.in_catalog}",
-        (old, a.RenameTable(old, table.image, a.Side.OLD)),
-        (new, a.RenameTable(old, table.image, a.Side.NEW)),
-        (new.database, a.PutName(new.database, line, True, before)),
-        (old.database, a.DropName(old.database, old.table)),
+        (old, actions.RenameTable(old, table.image, actions.Side.OLD)),
+        (new, actions.RenameTable(old, table.image, actions.Side.NEW)),
+        (new.database, actions.PutName(new.database, line, True, before)),
+        (old.database, actions.DropName(old.database, old.table)),
         content=replace(content, tables={**_without(content.tables, old), new: table}),
         **ids,
     )
@@ -169,7 +169,7 @@ def alter_table(store: Metastore, picks: Choices) -> None:
         table = _rewritten(store, picks, table)
     if truncates:
         table = replace(table, statistics={})
-    action = a.AlterTable(Table(name, written).image, before, rewrites, truncates)
+    action = actions.AlterTable(Table(name, written).image, before, rewrites, truncates)
     text = "truncate" if truncates else "rewrite" if rewrites else "alter"
     stale = " (read before another's write)" if read != current.row else ""
     line = Line(Table(name, read).line, Table(name, written).line)
@@ -262,8 +262,8 @@ def create_database(store: Metastore, picks: Choices) -> None:
     if free:
         db = picks.of(free)
         row = DatabaseRow(store.number(), store.number())
-        action = a.PutDatabase(DatabaseImage(db, database_bytes(row)))
-        _put_database(store, "create", db, row, (EVERYWHERE, action), (db, a.CreateNames(db)))
+        action = actions.PutDatabase(DatabaseImage(db, database_bytes(row)))
+        _put_database(store, "create", db, row, (EVERYWHERE, action), (db, actions.CreateNames(db)))
 
 
 def alter_database(store: Metastore, picks: Choices) -> None:
@@ -275,7 +275,7 @@ def alter_database(store: Metastore, picks: Choices) -> None:
     read = picks.of([*[current] * 6, *_earlier_databases(store, db)])
     change = {picks.of(["parameters", "owner"]): store.number()}
     image = DatabaseImage(db, database_bytes(read._replace(**change)))
-    action = a.PutDatabase(image, altered=True, before=fingerprint(database_bytes(read)))
+    action = actions.PutDatabase(image, altered=True, before=fingerprint(database_bytes(read)))
     stale = " (read before another's write)" if read != current else ""
     _put_database(store, f"alter{stale}", db, current._replace(**change), (EVERYWHERE, action))
 
@@ -321,7 +321,7 @@ def drop_database(store: Metastore, picks: Choices) -> None:
     )
     store.happen(
         f"drop database {db.db}",
-        (EVERYWHERE, a.DropDatabase(db)),
+        (EVERYWHERE, actions.DropDatabase(db)),
         content=remaining,
         **store.without_ids(*dropped),
     )
@@ -341,7 +341,7 @@ def create_function(store: Metastore, picks: Choices) -> None:
     number = store.number()
     store.happen(
         f"create function {db.db}.{name}",
-        (db, a.PutFunction(db, FunctionImage(name, number_bytes(number)))),
+        (db, actions.PutFunction(db, FunctionImage(name, number_bytes(number)))),
         content=replace(content, functions={**content.functions, (db, name): number}),
     )
 
@@ -355,7 +355,7 @@ def _drop_function(store: Metastore, db: DatabaseName, name: str) -> None:
     content = store.now.content
     store.happen(
         f"drop function {db.db}.{name}",
-        (db, a.DropFunction(db, name)),
+        (db, actions.DropFunction(db, name)),
         content=replace(content, functions=_without(content.functions, (db, name))),
     )
 
@@ -364,14 +364,14 @@ def unreadable(store: Metastore, picks: Choices) -> None:
     """An event of which a connector can make nothing: something happened, who knows what."""
     name = _table(store, picks)
     if name is None:
-        store.happen("something unreadable", (EVERYWHERE, a.Undecodable(None)))
+        store.happen("something unreadable", (EVERYWHERE, actions.Undecodable(None)))
         return
     table = store.now.content.tables[name]
     row = table.row._replace(parameters=with_parameter((), "unread", store.number()))
     changed = replace(table, row=row, statistics={}, partitions={})
     everything = picks.below(4) == 3
     content = store.now.content
-    action = a.Undecodable(None if everything else name)
+    action = actions.Undecodable(None if everything else name)
     store.happen(
         f"something unreadable about {'anything' if everything else name.in_catalog}",
         *([(EVERYWHERE, action)] if everything else [(name, action), (name.database, action)]),

@@ -8,7 +8,7 @@ import msgspec
 
 from hive.events import accuracy
 from hive.names import TableName
-from state.records import actions as a
+from state.records import actions
 from state.records.objects import ColumnStatisticsImage, ConstraintKind, fingerprint
 from tests.model.changes import earlier_rows, save, without_constraints, writer
 from tests.model.choices import Choices
@@ -48,7 +48,7 @@ def add_partitions(store: Metastore, picks: Choices) -> None:
         for values in picks.some(free)
     }
     images = tuple(partition_image(*entry) for entry in rows.items())
-    action = a.PutPartitions(table.name, write_id, images, added=True)
+    action = actions.PutPartitions(table.name, write_id, images, added=True)
     changed = replace(table, partitions={**table.partitions, **rows})
     save(store, txn, f"add {_texts(rows)} to", changed, action)
 
@@ -76,7 +76,7 @@ def alter_partitions(store: Metastore, picks: Choices) -> None:
         if truncates or written[values].columns != read.columns:
             table = table.without_statistics(values)
     images = tuple(partition_image(values, row) for values, row in written.items())
-    action = a.PutPartitions(table.name, write_id, images, added=False, truncates=truncates)
+    action = actions.PutPartitions(table.name, write_id, images, added=False, truncates=truncates)
     text = f"alter {_texts(changed_values)}{stale} of"
     save(store, txn, text, replace(table, partitions=partitions), action)
 
@@ -103,7 +103,7 @@ def alter_partition(store: Metastore, picks: Choices) -> None:
             statistics[key._replace(values=new)] = row
     image = partition_image(new, written)
     before = image if truncates else partition_image(old, read)
-    action = a.AlterPartition(name, write_id, old, fingerprint(before.data), image, truncates)
+    action = actions.AlterPartition(name, write_id, old, fingerprint(before.data), image, truncates)
     stale = " (read before another's write)" if read != current else ""
     text = f"alter {_texts([old])}{'' if new == old else ' to ' + _texts([new])}{stale} of"
     save(store, txn, text, replace(table, partitions=partitions, statistics=statistics), action)
@@ -149,7 +149,7 @@ def drop_partitions(store: Metastore, picks: Choices) -> None:
     txn, _ = writer(store, picks, table.name, managed=table.row.managed)
     dropped = picks.some(list(table.partitions))
     remaining = {values: row for values, row in table.partitions.items() if values not in dropped}
-    action = a.DropPartitions(table.name, tuple(dropped))
+    action = actions.DropPartitions(table.name, tuple(dropped))
     changed = replace(table, partitions=remaining).without_statistics(*dropped)
     save(store, txn, f"drop {_texts(dropped)} of", changed, action)
 
@@ -187,7 +187,7 @@ def _of_table(
     columns: Columns,
     names: list[str],
     write_id: int,
-) -> tuple[str, Table, a.AnyAction]:
+) -> tuple[str, Table, actions.AnyAction]:
     """By a writer that had read the table, or an earlier state of it. Perhaps not said which."""
     current, read = table.row, picks.of(earlier_rows(store, table))
     changes: dict[str, Any] = {
@@ -203,7 +203,7 @@ def _of_table(
     image = msgspec.structs.replace(
         Table(table.name, read._replace(**changes)).image, write_id=write_id
     )
-    action = a.PutTableStatistics(table.name, write_id, columns, image if says_so else None)
+    action = actions.PutTableStatistics(table.name, write_id, columns, image if says_so else None)
     stale = " (read before another's write)" if read != current else ""
     return f"{stale}{'' if says_so else ' (parameters unsaid)'}", replace(table, row=row), action
 
@@ -216,7 +216,7 @@ def _of_partition(
     columns: Columns,
     names: list[str],
     write_id: int,
-) -> tuple[str, Table, a.AnyAction]:
+) -> tuple[str, Table, actions.AnyAction]:
     """Of one, or in the way of many: then the row is held, and only one parameter is told, which
     may be taken away instead where the table has write ids."""
     current = table.partitions[values]
@@ -237,7 +237,7 @@ def _of_partition(
         said = dict(parameters) if how == "one" else None
         text = " (read before another's write)" if read != current else ""
     partitions = {**table.partitions, values: row._replace(**changes)}
-    action = a.PutPartitionStatistics(
+    action = actions.PutPartitionStatistics(
         table.name, write_id, values, columns, said, table.row.managed
     )
     return f"{text} {_texts([values])}", replace(table, partitions=partitions), action
@@ -263,7 +263,7 @@ def delete_statistics(store: Metastore, picks: Choices) -> None:
         for key, row in table.statistics.items()
         if key.values != values or key.engine not in engines or column not in (None, key.column)
     }
-    action = a.DropStatistics(table.name, values, column)
+    action = actions.DropStatistics(table.name, values, column)
     save(store, 0, "delete statistics of", replace(table, statistics=remaining), action)
 
 
@@ -276,7 +276,7 @@ def add_constraint(store: Metastore, picks: Choices) -> None:
     if key in table.constraints:
         return
     row = store.number()
-    action = a.PutConstraints(table.name, (constraint_image(key, row),))
+    action = actions.PutConstraints(table.name, (constraint_image(key, row),))
     changed = replace(table, constraints={**table.constraints, key: row})
     save(store, 0, f"add constraint {key.name} to", changed, action)
 
@@ -289,7 +289,7 @@ def drop_constraint(store: Metastore, picks: Choices) -> None:
     tables = without_constraints(store.now.content.tables, {name})
     store.happen(
         f"drop constraint {name} of {table.name.in_catalog}",
-        (table.name, a.DropConstraint(table.name, name)),
+        (table.name, actions.DropConstraint(table.name, name)),
         content=replace(store.now.content, tables=tables),
     )
 
