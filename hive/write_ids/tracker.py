@@ -150,21 +150,28 @@ class WriteIdTracker(WriteIdView):
         usable = self.loading and load.lo >= self._head.journal_from
         if not usable or len(load.open) > OPEN_MAX:
             return False
-        facts = [decode_fact(value) for _, value in self._pages.scan(JOURNAL)]
-        allocated = [fact for fact in facts if isinstance(fact, Alloc)]
-        txns = {txn for txn, _ in load.open} | {txn for fact in allocated for txn, _ in fact.pairs}
-        ends = [(txn, end) for txn in txns if (end := ended(txn)) is not None]
-        later: list[tuple[int, int, Callable[[], None]]] = []
-        later += [(fact.event, 0, self._replay(fact)) for fact in facts]
-        later += [(end.event, txn, self._replay_end(txn, end)) for txn, end in ends]
+        replays = self._replays(load, ended)
         self._pages.delete_prefix(b"")
         hwm = max([load.hwm, *load.aborted, *(id_ for _, id_ in load.open)])
         self._head = ListHeader(position=load.lo, cold="", hwm=hwm, hi=load.hi)
         self._put_loaded(load)
         self._save()
-        for _, _, replay in sorted(later, key=lambda entry: entry[:2]):
+        for replay in replays:
             replay()
         return True
+
+    def _replays(
+        self, load: Loaded, ended: Callable[[int], Ended | None]
+    ) -> list[Callable[[], None]]:
+        """What repeats all that has happened to the list since the load began, in event order."""
+        facts = [decode_fact(value) for _, value in self._pages.scan(JOURNAL)]
+        allocated = [fact for fact in facts if isinstance(fact, Alloc)]
+        txns = {txn for txn, _ in load.open} | {txn for fact in allocated for txn, _ in fact.pairs}
+        ends = [(txn, end) for txn in txns if (end := ended(txn)) is not None]
+        replays: list[tuple[int, int, Callable[[], None]]] = []
+        replays += [(fact.event, 0, self._replay(fact)) for fact in facts]
+        replays += [(end.event, txn, self._replay_end(txn, end)) for txn, end in ends]
+        return [replay for _, _, replay in sorted(replays, key=lambda entry: entry[:2])]
 
     def _replay(self, fact: Alloc | Seen | Forgotten) -> Callable[[], None]:
         match fact:

@@ -4,7 +4,7 @@ A scope is cold from its load's Begin to its End. Rows count as of `lo` and give
 events; the End deletes what the load should have brought but didn't.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from hive.names import DatabaseName, TableName
@@ -126,16 +126,28 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
         work.signal(record.scope, max(loads.floor, work.head.floor))
     if target.table is not None and record.scope.kind is ScopeKind.TABLE:
         if usable:
-            # While it was open, no object came into doubt alone.
-            target.table.doubtful.clear()
-            if work.txn.get(keys.of_table(keys.TABLE, record.scope.name)) is None:
-                target.table.id = 0
-            truncations.look(work, record.scope.name, target.table)
-            for write_id in ended:
-                doubt_overtaken(work, record.scope.name, work.head.applied, write_id)
-        for event, action in take_deferred(work, record.scope.name):
-            change = TableChange(work, record.scope.name, target.table, event)
-            DEFERRED[type(action)](change, action)
+            _settle_table(work, record.scope.name, target.table, ended)
+        _fold_deferred(work, record.scope.name, target.table)
+
+
+def _settle_table(
+    work: WorkingSet, name: TableName, state: TableState, ended: Sequence[int]
+) -> None:
+    """Brings the state of a table up to what a load of it has shown. `ended` are the write ids that
+    it read as open, and whose transactions have ended since."""
+    # While it was open, no object came into doubt alone.
+    state.doubtful.clear()
+    if work.txn.get(keys.of_table(keys.TABLE, name)) is None:
+        state.id = 0
+    truncations.look(work, name, state)
+    for write_id in ended:
+        doubt_overtaken(work, name, work.head.applied, write_id)
+
+
+def _fold_deferred(work: WorkingSet, name: TableName, state: TableState) -> None:
+    """Folds what events that came while the load was open change in its rows."""
+    for event, action in take_deferred(work, name):
+        DEFERRED[type(action)](TableChange(work, name, state, event), action)
 
 
 def _end_write_ids(

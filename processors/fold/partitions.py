@@ -48,7 +48,7 @@ def change_partitions(change: TableChange, action: PutPartitions) -> None:
     for partition in action.partitions:
         key = keys.partition(change.name, partition.values)
         is_misnamed = renamed_partitions.doubt(change, partition.values)
-        same = _columns_are(work, key, event, partition) and not action.truncates
+        same = _has_same_columns(work, key, event, partition) and not action.truncates
         if change.state.detailed and not same:
             _end_statistics(change, partition.values, has_none=False)
         # A truncation is stored before its event, in a transaction of its own.
@@ -76,7 +76,7 @@ def change_partition(change: TableChange, action: AlterPartition) -> None:
     partition, event = action.partition, change.event
     key = keys.partition(change.name, partition.values)
     if change.state.detailed and (
-        action.truncates or not _columns_are(change.work, key, event, partition)
+        action.truncates or not _has_same_columns(change.work, key, event, partition)
     ):
         _end_statistics(change, partition.values, has_none=False)
     replaced = change.replace(key, _entry(event, partition), action.before)
@@ -175,7 +175,7 @@ def _entry(event: int, partition: PartitionImage) -> Entry:
     return Entry(event, partition.data, partition.write_id, partition.columns_hash)
 
 
-def _columns_are(work: WorkingSet, key: bytes, event: int, partition: PartitionImage) -> bool:
+def _has_same_columns(work: WorkingSet, key: bytes, event: int, partition: PartitionImage) -> bool:
     """Whether the partition is known to have had these columns before the event."""
     old = entries.live(work.txn.get(key))
     if old is None:
