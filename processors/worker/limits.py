@@ -12,8 +12,9 @@ import structlog
 from processors.worker.disk_usage import DiskUsage
 
 CHECK_EVERY_S: Final = 1.0
-# Above a limit, a worker waits for some room to spare, or it would stop and start all the time.
 SLACK: Final = 0.95
+"""The share of a limit to which a worker must come down that was above it, or it would stop and
+start all the time."""
 
 log = structlog.get_logger(__name__)
 
@@ -32,6 +33,7 @@ class Limits:
 
     def __init__(self, path: Path, allowed: Allowed) -> None:
         self.fault: str | None = None
+        """Which limit is exceeded, and what to do; None if none is."""
         self.lacks_disk = False
         """Whether it is the disk that is over a limit."""
         self.disk_bytes = 0
@@ -59,7 +61,7 @@ class Limits:
             self._measured = False
         else:
             self._measured = True
-        self.fault = self._over()
+        self.fault = self._find_fault()
         if self.fault is None:
             self._room.set()
         else:
@@ -70,23 +72,24 @@ class Limits:
         self.disk_free_bytes = shutil.disk_usage(self._path).free
         self.disk_bytes = self._disk_usage.look()
 
-    def _over(self) -> str | None:
+    def _find_fault(self) -> str | None:
         share = 1.0 if self.fault is None else SLACK
-        fault = self._over_on_disk(share)
+        fault = self._disk_fault(share)
         self.lacks_disk = fault is not None
         if fault is None:
             most = self.allowed.memory_bytes_max
-            fault = _over(share, "it takes", self.memory_bytes, most, "worker.memory_max_mib")
+            fault = _fault(share, "it takes", self.memory_bytes, most, "worker.memory_max_mib")
         return fault
 
-    def _over_on_disk(self, share: float) -> str | None:
+    def _disk_fault(self, share: float) -> str | None:
         free, most = self.disk_free_bytes, self.allowed.disk_bytes_max
         if free * share < self.allowed.disk_free_bytes_min:
             return f"only {free >> 20} MiB are free on the disk of {self._path}: make room there"
-        return _over(share, "its stores take", self.disk_bytes, most, "worker.disk_max_mib")
+        return _fault(share, "its stores take", self.disk_bytes, most, "worker.disk_max_mib")
 
 
-def _over(share: float, what: str, used: int, most: int | None, key: str) -> str | None:
+def _fault(share: float, what: str, used: int, most: int | None, key: str) -> str | None:
+    """What is said of a size that exceeds this share of its limit; None if it doesn't."""
     if most is None or used <= most * share:
         return None
     return f"{what} {used >> 20} MiB, {key} is {most >> 20}: raise it or add a worker"

@@ -21,8 +21,8 @@ from state.store import Identity, MemoryBudget, ReadOnlyStore, Store, StorePosit
 from state.store.families import SHARD_FAMILIES
 
 PIECE_BYTES: Final = 1 << 20
-# Files that no manifest names may belong to an image that is being made.
 YOUNG_S: Final = 3600.0
+"""A file that no manifest names and that isn't older may be of an image that is being made."""
 HASHES_MAX: Final = 100_000
 """The most hashes of files that are kept, of all shards."""
 _LEFT_OUT: Final = ("LOCK", "LOG")
@@ -56,7 +56,7 @@ class Images:
             manifest = Manifest(
                 identity=store.identity,
                 position=position,
-                exact=self._exact(scratch, store.identity) if digested else "",
+                exact=self._digest(scratch, store.identity) if digested else "",
                 made_s=time.time(),
                 files=tuple(self._file(path) for path in _files(scratch)),
             )
@@ -65,7 +65,7 @@ class Images:
             shutil.rmtree(scratch, ignore_errors=True)
         return manifest
 
-    def _exact(self, path: Path, identity: Identity) -> str:
+    def _digest(self, path: Path, identity: Identity) -> str:
         with ReadOnlyStore(path, identity, families=SHARD_FAMILIES, budget=self._budget) as copy:
             return digest.exact(copy.snapshot())
 
@@ -218,15 +218,20 @@ class Images:
         files = self._folder(manifest.identity, "files")
         sizes = self._storage.sizes(files)
         there = {path.rpartition("/")[2]: path for path in sizes}
-        listed = (listed for _, listed in self._listed(manifest.identity) if listed is not None)
-        needed = {file.hash for each in listed for file in each.files}
+        needed = {
+            file.hash
+            for _, listed in self._listed(manifest.identity)
+            if listed is not None
+            for file in listed.files
+        }
+
+        def is_safe(path: str, file: File) -> bool:
+            is_whole = sizes[path] in (file.size, None)
+            return is_whole and (file.hash in needed or not self._is_old(path))
+
         for file in manifest.files:
             path = there.get(file.hash)
-            if (
-                path is None
-                or sizes[path] not in (file.size, None)
-                or (file.hash not in needed and self._is_old(path))
-            ):
+            if path is None or not is_safe(path, file):
                 self._storage.put(scratch / file.name, f"{files}/{file.hash}")
 
     def _fetch(self, manifest: Manifest, file: File, path: Path, stop: Event | None) -> None:
