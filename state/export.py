@@ -4,7 +4,7 @@ import json
 from base64 import b64encode
 from typing import Any
 
-from hive.names import TableName, partition_name
+from hive.names import DatabaseName, TableName, default_catalog, partition_name
 from hive.thrift.binary import decode
 from hive.thrift.splice import without_mark
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
@@ -49,21 +49,21 @@ def _export_databases(reader: ShardReader, exported: Exported) -> None:
         if loads is not None and (cold := loads.cold(applied, floor)):
             _mark_cold(exported, "databases", catalog, loads.describe(cold))
         for db, entry in reader.databases(catalog):
-            exported["databases"][db] = _fields(decode(DATABASE, entry.data))
+            label = _database_label(DatabaseName(catalog, db))
+            exported["databases"][label] = _fields(decode(DATABASE, entry.data))
     for db_name in reader.database_names():
+        label = _database_label(db_name)
         loads = reader.names_loads(db_name)
         if loads is not None and (cold := loads.cold(applied, floor)):
-            _mark_cold(exported, "names", db_name.db, loads.describe(cold))
+            _mark_cold(exported, "names", label, loads.describe(cold))
         for function, entry in reader.functions(db_name):
-            exported["functions"][f"{db_name.db}.{function}"] = _fields(
-                decode(FUNCTION, entry.data)
-            )
+            exported["functions"][f"{label}.{function}"] = _fields(decode(FUNCTION, entry.data))
 
 
 def _export_table(
     reader: ShardReader, name: TableName, state: TableState, exported: Exported
 ) -> None:
-    label = name.in_catalog
+    label = _table_label(name)
     applied, floor = reader.head.applied, reader.head.floor
     entry = reader.table(name)
     why = state.why_cold(applied, floor)
@@ -92,7 +92,7 @@ def _export_partitions(
 ) -> None:
     keys = [key["name"] for key in table["partitionKeys"]]
     if keys:
-        exported["partitions"][name.in_catalog] = {
+        exported["partitions"][_table_label(name)] = {
             partition_name(keys, values): _fields(decode(PARTITION, without_mark(entry.data)))
             for values, entry in reader.partitions(name)
         }
@@ -101,7 +101,7 @@ def _export_partitions(
 def _export_statistics(
     reader: ShardReader, name: TableName, table: Exported, exported: Exported
 ) -> None:
-    label = name.in_catalog
+    label = _table_label(name)
     keys = [key["name"] for key in table["partitionKeys"]]
     columns = [_column(column) for column in reader.table_statistics(name)]
     if columns:
@@ -114,7 +114,7 @@ def _export_statistics(
 def _export_constraints(reader: ShardReader, name: TableName, exported: Exported) -> None:
     for constraint in reader.constraints(name):
         label, struct = CONSTRAINTS[constraint.kind]
-        kinds = exported["constraints"].setdefault(name.in_catalog, {})
+        kinds = exported["constraints"].setdefault(_table_label(name), {})
         kinds.setdefault(label, []).extend(
             _fields(decode(struct, column)) for column in constraint.columns
         )
@@ -124,9 +124,18 @@ def _export_write_ids(reader: ShardReader, name: TableName, exported: Exported) 
     ids = reader.write_ids(name)
     valid = ids.snapshot(name.in_catalog)
     if valid is None:
-        _mark_cold(exported, "write_ids", name.in_catalog, str(ids.cold))
+        _mark_cold(exported, "write_ids", _table_label(name), str(ids.cold))
     else:
-        exported["valid_write_ids"][name.in_catalog] = text.print_write_id_list(valid)
+        exported["valid_write_ids"][_table_label(name)] = text.print_write_id_list(valid)
+
+
+def _database_label(name: DatabaseName) -> str:
+    """A database's name, with its catalog unless that is the default one."""
+    return name.db if name.catalog == default_catalog() else str(name)
+
+
+def _table_label(name: TableName) -> str:
+    return f"{_database_label(name.database)}.{name.table}"
 
 
 def _column(column: ColumnStatistics) -> Exported:

@@ -28,7 +28,8 @@ def command(log: Path, until: int | None) -> None:
     """Fold an exported NOTIFICATION_LOG, and print the resulting state as JSON.
 
     Each line of LOG is a row of the table as a JSON object. What events alone can't tell is left
-    out, and listed under "cold" with the reason.
+    out, and listed under "cold" with the reason. Names of objects begin with the catalog, unless
+    that is the default one.
     """
     txn = MemoryStore().transaction()
     fold = Fold(txn)

@@ -3,11 +3,15 @@
 from base64 import b64encode
 from typing import Any
 
+from hive.names import DatabaseName
+from hive.thrift.binary import encode
+from hive.thrift.structs import FUNCTION
 from state import keys, tables
 from state.export import _fields, export
 from state.loads import Doubt
 from state.records import AnyRecord, Rows, Scope, ScopeKind
-from state.records.actions import CreateNames
+from state.records.actions import CreateNames, CreateTable, PutDatabase, PutFunction
+from state.records.objects import FunctionImage
 from tests.query_api.shards import (
     ORDERS,
     SALES,
@@ -41,6 +45,26 @@ def test_what_was_loaded_is_told_and_what_is_being_loaded_is_cold() -> None:
     assert unloaded["cold"]["databases"] == {"hive": "ahead"}
     assert list(unloaded["tables"]) == [LABEL], "its row is known already"
     assert unloaded["cold"]["partitions"] == {LABEL: "loading"}
+
+
+def test_what_other_catalogs_hold_is_told_with_their_names() -> None:
+    other = DatabaseName("other", SALES.db)
+    tables = [
+        table_image(name, managed=False, parameters={"of": name.catalog})
+        for name in (ORDERS, other.table(ORDERS.table))
+    ]
+    function = FunctionImage("f", encode(FUNCTION, {"functionName": "f"}))
+    whole = exported(
+        change(1, *map(CreateTable, tables), after=0),
+        change(2, *(PutDatabase(database_image(db)) for db in (SALES, other))),
+        change(3, *(PutFunction(db, function) for db in (SALES, other))),
+    )
+    assert whole["databases"].keys() == {"sales", "other.sales"}
+    assert whole["functions"].keys() == {"sales.f", "other.sales.f"}
+    assert whole["tables"]["other.sales.orders"]["parameters"] == {"of": "other"}
+    for kind in ("tables", "partitions"):
+        assert whole[kind].keys() == {LABEL, "other.sales.orders"}
+    assert whole["cold"]["names"].keys() == {"sales", "other.sales"}
 
 
 def test_a_table_that_certainly_does_not_exist_is_neither_told_nor_cold() -> None:
