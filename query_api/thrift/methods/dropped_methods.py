@@ -33,7 +33,7 @@ def _several(arguments: Arguments) -> Arguments:
 def _place(arguments: Arguments) -> Arguments:
     """A database's catalog and name. Without a catalog, the metastore applies its default."""
     text = arguments.get("db_name")
-    catalog, db = names.place(text)
+    catalog, db = names.split(text)
     named = text is not None and text.startswith("@")
     return {"catName": catalog, "dbName": db} if named else {"dbName": db}
 

@@ -16,13 +16,21 @@ class Place(NamedTuple):
 
 
 def place(text: str | None) -> Place:
-    """Reads `db` or `@catalog#db`."""
+    """Reads `db` or `@catalog#db`. A metastore repeats a catalog as it was given, in errors and in
+    lines of tables, so a name in another form than the stored one is refused.
+    """
+    catalog, db = split(text)
+    return Place(_word(catalog), db)
+
+
+def split(text: str | None) -> Place:
+    """Reads `db` or `@catalog#db`, whatever the form of the catalog's name."""
     if text is None or not text.startswith("@"):
         return Place(default_catalog(), text)
     catalog, separator, db = text[1:].partition("#")
     if not separator or not catalog:
         raise InputError(f"{text[:80]!r} names no catalog")
-    return Place(catalog.lower(), db or None)
+    return Place(catalog, db or None)
 
 
 def database(text: str | None) -> DatabaseName:

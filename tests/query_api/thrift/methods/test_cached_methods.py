@@ -175,7 +175,7 @@ def test_what_event_is_current_is_left_to_metastores_while_the_database_is_away(
     assert reason(now(cached(source, database=Away()), question)) is Reason.UNREAD
 
 
-@pytest.mark.parametrize("db", ["sales", "@hive#sales", "@hive"])
+@pytest.mark.parametrize("db", ["sales", "@hive#sales", "@Hive#sales", "@hive"])
 def test_a_call_of_a_dropped_method_is_translated_if_it_is_understood(
     source: MemoryShards, db: str
 ) -> None:

@@ -83,6 +83,12 @@ def of_partition(name: str) -> Call:
         (get_table(validWriteIdList="no list", id=ORDERS_ID), RelayReason.FORM),
         (get_table(validWriteIdList="3$sales.orders:1:1::", id=ORDERS_ID), RelayReason.FORM),
         (call("get_all_tables", db_name="@hive"), RelayReason.FORM),
+        (call("get_all_tables", db_name="@Hive#sales"), RelayReason.FORM),
+        (call("get_databases", pattern="@Hive#*"), RelayReason.FORM),
+        (
+            call("get_table_meta", db_patterns="@Hive#", tbl_patterns="*"),
+            RelayReason.FORM,
+        ),
         (call("get_database", name="sales"), RelayReason.FORM),
         (call("get_databases"), RelayReason.FORM),
         (call("get_table_meta", tbl_patterns="*"), RelayReason.FORM),
