@@ -6,6 +6,7 @@ from itertools import starmap
 from typing import NamedTuple, Protocol
 
 from hive.events.decimal_places import DecimalPlaces
+from hive.events.kept_characters import Lacked
 from hive.events.row import NotificationRow, row_mark
 
 HASHED_CHARS_MAX = 8192
@@ -76,6 +77,10 @@ class Source(Protocol):
 
     def decimal_places(self) -> DecimalPlaces:
         """To what the database rounds figures of column statistics."""
+        ...
+
+    def lacked_characters(self) -> Lacked | None:
+        """The characters for which the database stores question marks; None if it keeps all."""
         ...
 
     def close(self) -> None: ...

@@ -87,7 +87,7 @@ class EventWriter:
     def _meaning(self, row: NotificationRow) -> list[Addressed]:
         renames = self._renames or self._renames_before(row.event_id)
         try:
-            event = decode(row)
+            event = decode(row, lacked=self._source.lacked_characters())
         except EventError as error:
             self._set_aside(row, str(error))
             self._transactions.forget()

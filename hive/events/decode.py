@@ -15,6 +15,7 @@ from hive.errors import EventError, NameFormatError, ThriftError
 from hive.events import decode_others, decode_partitions, decode_tables
 from hive.events.envelope import MESSAGE_BYTES_MAX, open_message
 from hive.events.event_types import Event, OtherEvent
+from hive.events.kept_characters import Lacked, as_kept
 from hive.events.message_types import MESSAGE_TYPES, Message
 from hive.events.row import NotificationRow
 from hive.thrift.tjson import DECODE_FAILURES, loads
@@ -70,10 +71,17 @@ HARMLESS = frozenset(
 """The event types of Hive 4.0 to 4.2 that change nothing that is cached."""
 
 
-def decode(row: NotificationRow, message_bytes_max: int = MESSAGE_BYTES_MAX) -> Event:
-    """The typed event of a row."""
+def decode(
+    row: NotificationRow,
+    message_bytes_max: int = MESSAGE_BYTES_MAX,
+    *,
+    lacked: Lacked | None = None,
+) -> Event:
+    """The typed event of a row, with what a database has stored that lacks some characters."""
     try:
         text = open_message(row.message, row.message_format, message_bytes_max)
+        if lacked is not None:
+            text = as_kept(text, lacked)
         decoder = _DECODERS.get(row.event_type)
         return _unknown(row, text) if decoder is None else _decoded(row, text, decoder)
     except ThriftError as error:

@@ -23,11 +23,13 @@ from tests.support.hive.metastore import Instances, MetastoreFactory, metastores
 pytestmark = pytest.mark.hive
 COLUMNS = {"id": "bigint", "v": "string"}
 KEYS = {"ds": "string"}
+WIDE = "é€漢😀"
+"""Of these characters, Hive's columns in MySQL hold two."""
 
 
 def script(client: HmsClient, database: str) -> None:
     """A little of everything, half of it on a transactional table."""
-    client.create_database(database)
+    client.create_database(database, description=WIDE)
     managed = client.create_table(objects.table(database, "managed", COLUMNS, KEYS))
     for number, finish in enumerate((client.commit, client.abort, client.commit)):
         txn = client.open_transaction()
@@ -36,12 +38,20 @@ def script(client: HmsClient, database: str) -> None:
         finish(txn)
     client.allocate_write_id(client.open_transaction(), database, "managed")
     plain = client.create_table(
-        objects.table(database, "plain", COLUMNS, KEYS, transactional=False)
+        objects.table(
+            database,
+            "plain",
+            COLUMNS,
+            KEYS,
+            transactional=False,
+            owner=WIDE,
+            parameters={"comment": WIDE},
+        )
     )
     client.add_partitions(plain, [["a=b"], ["c"], ["d"]])
     changed = client.partitions(database, "plain")[:2]
     for altered in changed:
-        altered.parameters["note"] = "new"
+        altered.parameters["note"] = WIDE
     client.alter_partitions(plain, changed)
     client.rpc.drop_partition(database, "plain", ["d"], False)
     client.update_statistics(plain, [objects.long_statistics("id", numNulls=3)])

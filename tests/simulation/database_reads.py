@@ -10,6 +10,7 @@ from connectors.log.last_event import LastEvent
 from connectors.log.source import Bounds, OpenTxns, Poll, rows_hash
 from connectors.publish.translate import columns_hash
 from hive.events.decimal_places import DecimalPlaces
+from hive.events.kept_characters import Lacked
 from hive.events.row import NotificationRow, row_mark
 from hive.names import TableName
 from hive.thrift.view import PartitionView
@@ -119,6 +120,9 @@ class SimulatedSource:
 
     def decimal_places(self) -> DecimalPlaces:
         return {}
+
+    def lacked_characters(self) -> Lacked | None:
+        return None
 
     def open_transactions(self) -> OpenTxns:
         return self._database.query(lambda now: OpenTxns(now.event, now.open, frozenset(now.open)))

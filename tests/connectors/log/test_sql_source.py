@@ -15,6 +15,7 @@ from connectors.log.source import HASHED_CHARS_MAX, rows_hash
 from connectors.log.sql_source import SqlSource
 from hive.errors import SourceError
 from hive.events import decimal_places
+from hive.events.kept_characters import LATIN1
 from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create
 from state.records.actions import MISNAMED_EVENTS_MAX
@@ -260,6 +261,15 @@ def test_a_database_without_tables_is_read_once_a_metastore_has_made_them(
     create(engine, Version.V4_1)
     assert source.poll(0, 0).current == 0
     source.close()
+
+
+def test_a_source_tells_which_characters_its_database_lacks(log: Log) -> None:
+    is_mysql = log.engine.dialect.name != "postgresql"
+    with closing(SqlSource(log.engine)) as source:
+        assert source.lacked_characters() is (LATIN1 if is_mysql else None)
+        with statements(log.engine) as ran:
+            source.lacked_characters()
+        assert not ran
 
 
 def test_a_source_tells_to_what_its_database_rounds_statistics(log: Log) -> None:

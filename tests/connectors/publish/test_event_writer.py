@@ -1,5 +1,6 @@
 """What an event becomes in the topic, or what becomes of one that can't be read."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import cast
 
@@ -13,12 +14,15 @@ from connectors.publish.publisher import Publisher
 from hive.errors import UnwritableRecordError
 from hive.events.decimal_places import DecimalPlaces
 from hive.events.envelope import PLAIN
+from hive.events.kept_characters import LATIN1, Lacked
 from hive.events.row import NotificationRow
 from hive.names import table_name
 from hive.thrift.binary import decode
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
+from hive.thrift.structs import DATABASE
+from hive.thrift.tjson import dumps
 from metatide.demo import messages
-from state.records.actions import AnyAction, CommitTxn, PutTableStatistics, Undecodable
+from state.records.actions import AnyAction, CommitTxn, PutDatabase, PutTableStatistics, Undecodable
 
 SHARDS = 8
 
@@ -60,9 +64,13 @@ class Log:
     def __init__(self) -> None:
         self.alters_upto: list[int] = []
         self.places: DecimalPlaces = {}
+        self.lacked: Lacked | None = None
 
     def decimal_places(self) -> DecimalPlaces:
         return self.places
+
+    def lacked_characters(self) -> Lacked | None:
+        return self.lacked
 
     def alters(self, upto: int) -> Iterator[NotificationRow]:
         self.alters_upto.append(upto)
@@ -154,6 +162,18 @@ def test_all_rows_of_an_event_are_written(
     assert faults(metrics, "listener") == 1
     for actions in written.events[1].values():
         assert [action.txn for action in actions if isinstance(action, CommitTxn)] == [7, 8]
+
+
+def test_texts_are_written_as_the_database_stores_them(
+    writer: EventWriter, written: Written, log: Log
+) -> None:
+    log.lacked = LATIN1
+    database = dumps(DATABASE, {"name": "db", "description": "é漢"})
+    message = json.dumps({"db": "db", "dbJson": database}, ensure_ascii=False)
+    write(writer, 1, "CREATE_DATABASE", message)
+    actions = [action for actions in written.events[1].values() for action in actions]
+    images = [action.database for action in actions if isinstance(action, PutDatabase)]
+    assert {decode(DATABASE, image.data)["description"] for image in images} == {"é?"}
 
 
 def test_statistics_are_written_as_the_database_rounds_them(

@@ -36,6 +36,7 @@ class Cache:
         self._renames = Renames()
         with closing(SqlSource(self._engine)) as source:
             self._places = source.decimal_places()
+            self._lacked = source.lacked_characters()
         self.current = 0
 
     @property
@@ -49,7 +50,7 @@ class Cache:
     def follow(self) -> None:
         """Folds the events since the last time."""
         for row in self._log.after(self.current):
-            event = as_stored(decode(row), self._places)
+            event = as_stored(decode(row, lacked=self._lacked), self._places)
             routed = route(self._renames.address(event), self.shards)
             for number, shard in enumerate(self._shards):
                 actions = routed.get(number, ())
