@@ -50,6 +50,51 @@ def test_a_filter_that_mysql_cannot_run_is_left_to_metastores_on_it(
         assert not is_left or outcome.reason is RelayReason.FORM
 
 
+@pytest.mark.parametrize(
+    ("collation", "ending", "is_left"),
+    [
+        ("latin1_bin", " ", True),
+        ("latin1_bin", "漢", True),
+        ("latin1_bin", "é", False),
+        ("utf8mb4_bin", "漢", False),
+        ("utf8mb4_bin", " ", True),
+    ],
+)
+def test_names_that_mysql_reads_otherwise_are_left_to_metastores_on_it(
+    collation: str, ending: str, *, is_left: bool
+) -> None:
+    table = {"dbName": "sales", "tblName": "orders", "catName": "hive"}
+    place = {"db_name": "sales", "tbl_name": "orders"}
+    of_table = [
+        {**table, "colNames": ["amount", f"amount{ending}"]},
+        {**table, "colNames": ["amount"], "engine": f"hive{ending}"},
+    ]
+    questions = [
+        *(
+            call("get_table_statistics_req", request=encode(requests.TABLE_STATISTICS, request))
+            for request in of_table
+        ),
+        *(
+            call(
+                "get_partitions_statistics_req",
+                request=encode(
+                    requests.PARTITION_STATISTICS, {**request, "partNames": ["ds=00001"]}
+                ),
+            )
+            for request in of_table
+        ),
+        call("get_table_column_statistics", **place, col_name=f"amount{ending}"),
+        call("get_partitions_by_names", **place, names=["ds=00002", f"ds=00001{ending}"]),
+    ]
+    elsewhere, on_mysql = cached(shards()), cached(shards())
+    on_mysql.set_collation(of_mysql(collation))
+    for question in questions:
+        assert isinstance(now(elsewhere, question), CallAnswer)
+        outcome = now(on_mysql, question)
+        assert isinstance(outcome, Relay) == is_left
+        assert not is_left or outcome.reason is RelayReason.COLLATION
+
+
 @pytest.mark.parametrize("blank", ["", " "])
 def test_a_partition_named_with_a_blank_at_its_end_is_left_to_metastores_on_mysql(
     blank: str,
