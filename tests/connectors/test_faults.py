@@ -16,6 +16,7 @@ from connectors.publish.headers import RecordKind
 from connectors.settings import Pace
 from hive.events.decode import decode
 from hive.events.event_types import CommitTransaction, Event
+from hive.events.kept_characters import Lacked
 from hive.events.row import NotificationRow
 from hive.names import table_name
 from hive.reader.engines import unpooled_engine
@@ -428,8 +429,8 @@ def test_an_event_too_large_for_a_record_is_set_aside(
 def test_an_event_that_makes_a_record_which_nobody_could_read_is_set_aside(
     log: Log, topic: Topic, said: LogCapture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def decode_laxly(row: NotificationRow) -> Event:
-        event = decode(row)
+    def decode_laxly(row: NotificationRow, *, lacked: Lacked | None) -> Event:
+        event = decode(row, lacked=lacked)
         if row.event_id > 1:
             return event
         assert isinstance(event, CommitTransaction)
