@@ -5,8 +5,7 @@ from hashlib import blake2b
 from itertools import starmap
 from typing import NamedTuple, Protocol
 
-from hive.events.decimal_places import DecimalPlaces
-from hive.events.kept_characters import Lacked
+from hive.events.column_limits import ColumnLimits
 from hive.events.row import NotificationRow, row_mark
 
 HASHED_CHARS_MAX = 8192
@@ -75,13 +74,7 @@ class Source(Protocol):
 
     def open_transactions(self) -> OpenTxns: ...
 
-    def decimal_places(self) -> DecimalPlaces:
-        """To what the database rounds figures of column statistics."""
-        ...
-
-    def lacked_characters(self) -> Lacked | None:
-        """The characters for which the database stores question marks; None if it keeps all."""
-        ...
+    def column_limits(self) -> ColumnLimits: ...
 
     def close(self) -> None: ...
 

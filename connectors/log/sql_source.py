@@ -16,11 +16,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from connectors.log.sequence_reader import SequenceReader
 from connectors.log.source import HASHED_CHARS_MAX, Bounds, OpenTxns, Poll, cut_rows_hash
 from hive.errors import SourceError
-from hive.events.decimal_places import DecimalPlaces
-from hive.events.kept_characters import Lacked
+from hive.events.column_limits import ColumnLimits
 from hive.events.row import NotificationRow
 from hive.listener import UNLOGGED_TRANSACTION_TYPES
-from hive.reader import decimal_places, kept_characters, notification_log
+from hive.reader import column_limits, notification_log
 from hive.reader.driver_errors import driver_reason
 from hive.reader.engines import RECYCLED_S
 from hive.reader.sessions import DROP_PLANS, PlanAge
@@ -65,9 +64,7 @@ class SqlSource:
         self._sequence: SequenceReader | None = None
         self._rest: _Rest | None = None
         self._plan_age = PlanAge()
-        self._places: DecimalPlaces | None = None
-        self._lacked: Lacked | None = None
-        self._has_lacked = False
+        self._column_limits: ColumnLimits | None = None
 
     def poll(self, after: int, check: int) -> Poll:
         # Here alone: what follows a poll asks the same server.
@@ -150,21 +147,13 @@ class SqlSource:
             frozenset(txn for txn, kind in opened if kind not in UNLOGGED_TRANSACTION_TYPES),
         )
 
-    def decimal_places(self) -> DecimalPlaces:
+    def column_limits(self) -> ColumnLimits:
         connection, _ = self._connected()
-        if self._places is None:
-            statement = decimal_places.statement(self._engine.dialect.name)
+        if self._column_limits is None:
+            statement = column_limits.statement(self._engine.dialect.name)
             rows = [] if statement is None else self._run(connection, statement, {})
-            self._places = decimal_places.decimal_places(rows)
-        return self._places
-
-    def lacked_characters(self) -> Lacked | None:
-        connection, _ = self._connected()
-        if not self._has_lacked:
-            statement = kept_characters.statement(self._engine.dialect.name)
-            rows = [] if statement is None else self._run(connection, statement, {})
-            self._lacked, self._has_lacked = kept_characters.lacked(rows), True
-        return self._lacked
+            self._column_limits = column_limits.column_limits(rows)
+        return self._column_limits
 
     def close(self) -> None:
         """Closes the connection; the next call opens another."""
@@ -209,8 +198,7 @@ class SqlSource:
         self._tables = metadata(version)
         self._poll = notification_log.poll(self._tables, HASHED_CHARS_MAX)
         self._sequence = SequenceReader(connection, notification_log.sequence(self._tables))
-        self._rest = self._places = None
-        self._has_lacked = False
+        self._rest = self._column_limits = None
         self._plan_age = PlanAge()
 
     def _run(

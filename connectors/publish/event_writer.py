@@ -14,13 +14,8 @@ from connectors.publish.routing import route
 from connectors.publish.transaction_tables import TransactionTables
 from connectors.publish.translate import Addressed, touched
 from hive.errors import EventError, UnwritableRecordError
-from hive.events.decimal_places import as_stored
-from hive.events.decode import decode
-from hive.events.event_types import (
-    OtherEvent,
-    UpdatePartitionStatistics,
-    UpdateTableStatistics,
-)
+from hive.events.column_limits import decode_as_stored
+from hive.events.event_types import OtherEvent
 from hive.events.row import NotificationRow
 
 log = structlog.get_logger()
@@ -87,15 +82,13 @@ class EventWriter:
     def _meaning(self, row: NotificationRow) -> list[Addressed]:
         renames = self._renames or self._renames_before(row.event_id)
         try:
-            event = decode(row, lacked=self._source.lacked_characters())
+            event = decode_as_stored(row, self._source.column_limits())
         except EventError as error:
             self._set_aside(row, str(error))
             self._transactions.forget()
             if row.event_type == "OPEN_TXN":
                 self._listener.miss()
             return renames.undecodable(row)
-        if isinstance(event, UpdateTableStatistics | UpdatePartitionStatistics):
-            event = as_stored(event, self._source.decimal_places())
         if isinstance(event, OtherEvent) and not event.harmless:
             self._set_aside(row, "no event of this type is known, so it may have touched anything")
         self._listener.see(event)

@@ -14,9 +14,8 @@ from connectors.log.sql_source import SqlSource
 from connectors.publish import publisher, tails
 from connectors.publish.headers import RecordKind
 from connectors.settings import Pace
-from hive.events.decode import decode
+from hive.events.column_limits import ColumnLimits, decode_as_stored
 from hive.events.event_types import CommitTransaction, Event
-from hive.events.kept_characters import Lacked
 from hive.events.row import NotificationRow
 from hive.names import table_name
 from hive.reader.engines import unpooled_engine
@@ -429,14 +428,14 @@ def test_an_event_too_large_for_a_record_is_set_aside(
 def test_an_event_that_makes_a_record_which_nobody_could_read_is_set_aside(
     log: Log, topic: Topic, said: LogCapture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def decode_laxly(row: NotificationRow, *, lacked: Lacked | None) -> Event:
-        event = decode(row, lacked=lacked)
+    def decode_laxly(row: NotificationRow, limits: ColumnLimits) -> Event:
+        event = decode_as_stored(row, limits)
         if row.event_id > 1:
             return event
         assert isinstance(event, CommitTransaction)
         return msgspec.structs.replace(event, txn=1 << 63)
 
-    monkeypatch.setattr("connectors.publish.event_writer.decode", decode_laxly)
+    monkeypatch.setattr("connectors.publish.event_writer.decode_as_stored", decode_laxly)
     log.write(1)
     log.write(2)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:

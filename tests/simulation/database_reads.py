@@ -9,8 +9,7 @@ from connectors.loads.chunks import Load
 from connectors.log.last_event import LastEvent
 from connectors.log.source import Bounds, OpenTxns, Poll, rows_hash
 from connectors.publish.translate import columns_hash
-from hive.events.decimal_places import DecimalPlaces
-from hive.events.kept_characters import Lacked
+from hive.events.column_limits import UNLIMITED, ColumnLimits
 from hive.events.row import NotificationRow, row_mark
 from hive.names import TableName
 from hive.thrift.view import PartitionView
@@ -118,11 +117,8 @@ class SimulatedSource:
         rows = self._database.query(lambda _: self._database.rows_after(first, MISNAMED_EVENTS_MAX))
         return (row for row in rows if row.event_type == "ALTER_TABLE" and row.event_id <= upto)
 
-    def decimal_places(self) -> DecimalPlaces:
-        return {}
-
-    def lacked_characters(self) -> Lacked | None:
-        return None
+    def column_limits(self) -> ColumnLimits:
+        return UNLIMITED
 
     def open_transactions(self) -> OpenTxns:
         return self._database.query(lambda now: OpenTxns(now.event, now.open, frozenset(now.open)))

@@ -15,6 +15,7 @@ from connectors.log.source import HASHED_CHARS_MAX, rows_hash
 from connectors.log.sql_source import SqlSource
 from hive.errors import SourceError
 from hive.events import decimal_places
+from hive.events.column_limits import UNLIMITED, ColumnLimits
 from hive.events.kept_characters import LATIN1
 from hive.reader.engines import unpooled_engine
 from hive.schema import Version, create
@@ -263,20 +264,13 @@ def test_a_database_without_tables_is_read_once_a_metastore_has_made_them(
     source.close()
 
 
-def test_a_source_tells_which_characters_its_database_lacks(log: Log) -> None:
-    is_mysql = log.engine.dialect.name != "postgresql"
-    with closing(SqlSource(log.engine)) as source:
-        assert source.lacked_characters() is (LATIN1 if is_mysql else None)
-        with statements(log.engine) as ran:
-            source.lacked_characters()
-        assert not ran
-
-
-def test_a_source_tells_to_what_its_database_rounds_statistics(log: Log) -> None:
+def test_a_source_tells_what_its_database_does_not_keep(log: Log) -> None:
+    """It asks once a connection."""
     is_mysql = log.engine.dialect.name != "postgresql"
     figures = product(decimal_places.TABLES, decimal_places.FIGURES.values())
+    of_mysql = ColumnLimits(dict.fromkeys(figures, 4), LATIN1)
     with closing(SqlSource(log.engine)) as source:
-        assert source.decimal_places() == (dict.fromkeys(figures, 4) if is_mysql else {})
+        assert source.column_limits() == (of_mysql if is_mysql else UNLIMITED)
         with statements(log.engine) as ran:
-            source.decimal_places()
+            source.column_limits()
         assert not ran

@@ -12,9 +12,9 @@ from connectors.metrics import Metrics
 from connectors.publish.event_writer import EventWriter
 from connectors.publish.publisher import Publisher
 from hive.errors import UnwritableRecordError
-from hive.events.decimal_places import DecimalPlaces
+from hive.events.column_limits import UNLIMITED, ColumnLimits
 from hive.events.envelope import PLAIN
-from hive.events.kept_characters import LATIN1, Lacked
+from hive.events.kept_characters import LATIN1
 from hive.events.row import NotificationRow
 from hive.names import table_name
 from hive.thrift.binary import decode
@@ -63,14 +63,10 @@ class Log:
 
     def __init__(self) -> None:
         self.alters_upto: list[int] = []
-        self.places: DecimalPlaces = {}
-        self.lacked: Lacked | None = None
+        self.limits = UNLIMITED
 
-    def decimal_places(self) -> DecimalPlaces:
-        return self.places
-
-    def lacked_characters(self) -> Lacked | None:
-        return self.lacked
+    def column_limits(self) -> ColumnLimits:
+        return self.limits
 
     def alters(self, upto: int) -> Iterator[NotificationRow]:
         self.alters_upto.append(upto)
@@ -167,7 +163,7 @@ def test_all_rows_of_an_event_are_written(
 def test_texts_are_written_as_the_database_stores_them(
     writer: EventWriter, written: Written, log: Log
 ) -> None:
-    log.lacked = LATIN1
+    log.limits = ColumnLimits({}, LATIN1)
     database = dumps(DATABASE, {"name": "db", "description": "é漢"})
     message = json.dumps({"db": "db", "dbJson": database}, ensure_ascii=False)
     write(writer, 1, "CREATE_DATABASE", message)
@@ -179,7 +175,7 @@ def test_texts_are_written_as_the_database_stores_them(
 def test_statistics_are_written_as_the_database_rounds_them(
     writer: EventWriter, written: Written, log: Log
 ) -> None:
-    log.places = {("TAB_COL_STATS", "AVG_COL_LEN"): 4}
+    log.limits = ColumnLimits({("TAB_COL_STATS", "AVG_COL_LEN"): 4}, None)
     sent = {"maxColLen": 9, "avgColLen": 2 / 3, "numNulls": 0, "numDVs": 1}
     column = {"colName": "v", "colType": "string", "statsData": {"stringStats": sent}}
     described = {"isTblLevel": True, "dbName": "db", "tableName": "t"}

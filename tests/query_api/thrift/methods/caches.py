@@ -8,8 +8,7 @@ from connectors.loads.rereads import reread
 from connectors.log.sql_source import SqlSource
 from connectors.publish.renames import Renames
 from connectors.publish.routing import route
-from hive.events.decimal_places import as_stored
-from hive.events.decode import decode
+from hive.events.column_limits import decode_as_stored
 from hive.names import TableName
 from hive.reader.engines import unpooled_engine
 from hive.write_ids.snapshot import OPEN_TXN_TIMEOUT_MS
@@ -35,8 +34,7 @@ class Cache:
         self._log = Log(self._engine, self._database.version)
         self._renames = Renames()
         with closing(SqlSource(self._engine)) as source:
-            self._places = source.decimal_places()
-            self._lacked = source.lacked_characters()
+            self._limits = source.column_limits()
         self.current = 0
 
     @property
@@ -50,7 +48,7 @@ class Cache:
     def follow(self) -> None:
         """Folds the events since the last time."""
         for row in self._log.after(self.current):
-            event = as_stored(decode(row, lacked=self._lacked), self._places)
+            event = decode_as_stored(row, self._limits)
             routed = route(self._renames.address(event), self.shards)
             for number, shard in enumerate(self._shards):
                 actions = routed.get(number, ())
