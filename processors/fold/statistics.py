@@ -136,31 +136,19 @@ def _with_statistics(
 ) -> Entry | None:
     """An object after an event that has these parameters wrote statistics of some columns; None
     where that isn't shown, as for bytes that are no object, which the fold accepts too."""
+    columns = frozenset(image.column for image in action.columns)
+    write_id = stored.write_id
     try:
-        return _written_over(struct, stored, event, action, parameters, transactional=transactional)
+        before = decode(struct, stored.data).get("parameters", {})
+        after = after_statistics(before, parameters, columns, transactional=transactional)
+        if after is None:
+            return None
+        changes: dict[str, object] = {"parameters": after}
+        if transactional and action.write_id > 0:
+            changes["writeId"] = write_id = action.write_id
+        data = replaced_fields(struct, stored.data, **changes)
     except ThriftError:
         return None
-
-
-def _written_over(
-    struct: Struct,
-    stored: Entry,
-    event: int,
-    action: PutTableStatistics | PutPartitionStatistics,
-    parameters: Mapping[str, str],
-    *,
-    transactional: bool,
-) -> Entry | None:
-    stored_parameters = decode(struct, stored.data).get("parameters", {})
-    columns = frozenset(image.column for image in action.columns)
-    after = after_statistics(stored_parameters, parameters, columns, transactional=transactional)
-    if after is None:
-        return None
-    changes: dict[str, object] = {"parameters": after}
-    write_id = stored.write_id
-    if transactional and action.write_id > 0:
-        changes["writeId"] = write_id = action.write_id
-    data = replaced_fields(struct, stored.data, **changes)
     return Entry(event, data, write_id, stored.hash)
 
 
