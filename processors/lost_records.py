@@ -4,6 +4,7 @@ A broker may lead that lacked the end of the topic. Once the topic has grown bey
 were lost, only its records show that others stand there now.
 """
 
+from state.records.codec import checksum
 from state.store import StorePosition
 from state.topic import TopicReader
 
@@ -11,7 +12,7 @@ from state.topic import TopicReader
 def record_mark(value: bytes) -> int:
     """A number of 32 bits, never 0, that tells a record from others: its checksum, with which it
     ends. Stores and images hold it."""
-    return int.from_bytes(value[-4:], "little") or 1
+    return checksum(value) or 1
 
 
 def has_records_of(reader: TopicReader, shard: int, position: StorePosition) -> bool:

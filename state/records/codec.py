@@ -59,6 +59,11 @@ def framed(body: bytes) -> bytes:
     return data + crc32(data).to_bytes(4, "little")
 
 
+def checksum(value: bytes) -> int:
+    """The checksum with which a message's value ends. Nobody has compared it."""
+    return int.from_bytes(value[BODY.stop :], "little")
+
+
 def decode(value: bytes) -> AnyRecord:
     """Decodes a message's value; refuses other format versions, and bytes that aren't a record."""
     if value[:1] != _PREFIX:
