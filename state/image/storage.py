@@ -78,20 +78,19 @@ class Storage:
     @_with_one_error
     def paths(self, folder: str) -> list[str]:
         """The files in a folder; none if it isn't there."""
-        try:
-            paths: list[str] = self._current.ls(folder, detail=False)
-        except FileNotFoundError:
-            return []
-        return paths
+        return self._list(folder, detail=False)
 
     @_with_one_error
     def sizes(self, folder: str) -> dict[str, int | None]:
         """The files in a folder with their bytes, as far as the library tells them."""
+        return {file["name"]: file.get("size") for file in self._list(folder, detail=True)}
+
+    def _list(self, folder: str, *, detail: bool) -> list[Any]:
         try:
-            files = self._current.ls(folder, detail=True)
+            files: list[Any] = self._current.ls(folder, detail=detail)
         except FileNotFoundError:
-            return {}
-        return {file["name"]: file.get("size") for file in files}
+            return []
+        return files
 
     @_with_one_error
     def make_folder(self, folder: str) -> None:
