@@ -11,11 +11,9 @@ from typing import Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from connectors.log.last_event import LastEvent, read_last_event
+from connectors.log.last_event import LastEvent, read_event, read_last_event
 from connectors.publish.watermark import Watermark
 from hive.errors import SourceError, StoppedError
-from hive.events.row import row_mark
-from hive.reader import notification_log
 from hive.reader.snapshot import DatabaseSnapshot
 
 LOOK_S: Final = 5.0
@@ -68,7 +66,7 @@ class EndGate:
             is_same = published == mark
         elif event > self._published:
             with self._open_snapshot() as snapshot:
-                is_same = mark_of_event(snapshot, event) == mark
+                is_same = read_event(snapshot, event) == self._last_event
         else:
             # The cleaner has deleted the row since it was published.
             return
@@ -94,9 +92,3 @@ class EndGate:
 
 def _lost(event: int) -> SourceError:
     return SourceError(f"the database has lost event {event}, which a load has seen")
-
-
-def mark_of_event(snapshot: DatabaseSnapshot, event: int) -> int:
-    """The mark of an event's row; 0 if the log has no such row, or several."""
-    rows = snapshot.rows(notification_log.rows_of_event(snapshot.metadata, event))
-    return row_mark(notification_log.row(*rows[0])) if len(rows) == 1 else 0

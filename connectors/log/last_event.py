@@ -27,7 +27,11 @@ class LastEvent(NamedTuple):
 
 def read_last_event(snapshot: DatabaseSnapshot) -> LastEvent:
     """The last event that a snapshot sees."""
-    event = snapshot.position
+    return read_event(snapshot, snapshot.position)
+
+
+def read_event(snapshot: DatabaseSnapshot, event: int) -> LastEvent:
+    """An event that was the last one of another snapshot, as this one sees it."""
     statement = notification_log.checked(snapshot.metadata, HASHED_CHARS_MAX)
     rows = snapshot.rows(statement, {"events": [event]})
     return LastEvent.of(event, list(map(notification_log.checked_row, rows)))

@@ -146,12 +146,6 @@ def tail(tables: sa.MetaData, rows_max: int, with_message: Sequence[str]) -> sa.
     )
 
 
-def rows_of_event(tables: sa.MetaData, event: int) -> sa.Select[Any]:
-    """The row of an event without its message; two at most if it has several."""
-    log = _log(tables)
-    return sa.select(*_thin(log)).where(log.EVENT_ID == event).limit(2)
-
-
 def period(tables: sa.MetaData, events_max: int) -> sa.Select[Any]:
     """The times of the oldest of the newest events and of the last OPEN_TXN among them."""
     log = _log(tables)

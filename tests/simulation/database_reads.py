@@ -10,7 +10,7 @@ from connectors.log.last_event import LastEvent
 from connectors.log.source import Bounds, OpenTxns, Poll, rows_hash
 from connectors.publish.translate import columns_hash
 from hive.events.column_limits import UNLIMITED, ColumnLimits
-from hive.events.row import NotificationRow, row_mark
+from hive.events.row import NotificationRow
 from hive.names import TableName
 from hive.thrift.view import PartitionView
 from hive.write_ids.snapshot import loaded_write_ids, open_txns
@@ -144,14 +144,13 @@ class Snapshot:
         self.database.check()
 
 
-def mark_of_event(snapshot: Snapshot, event: int) -> int:
-    row = snapshot.log.get(event)
-    return 0 if row is None else row_mark(row)
-
-
 def read_last_event(snapshot: Snapshot) -> LastEvent:
-    row = snapshot.log.get(snapshot.position)
-    return LastEvent.of(snapshot.position, [] if row is None else [(row, len(row.message))])
+    return read_event(snapshot, snapshot.position)
+
+
+def read_event(snapshot: Snapshot, event: int) -> LastEvent:
+    row = snapshot.log.get(event)
+    return LastEvent.of(event, [] if row is None else [(row, len(row.message))])
 
 
 @contextmanager

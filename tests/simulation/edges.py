@@ -116,7 +116,7 @@ class Surroundings:
             (batch, "open_snapshot", database_reads.open_snapshot),
             (batch, "read", database_reads.read_loads),
             (batch, "uuid", SimpleNamespace(uuid4=self._id)),
-            (connectors.loads.end_gate, "mark_of_event", database_reads.mark_of_event),
+            (connectors.loads.end_gate, "read_event", database_reads.read_event),
             (connectors.loads.loader, "read_last_event", database_reads.read_last_event),
             (connectors.loads.end_gate, "read_last_event", database_reads.read_last_event),
             (rereads, "open_snapshot", database_reads.open_snapshot),

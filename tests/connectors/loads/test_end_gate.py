@@ -24,15 +24,14 @@ class Moment(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def _marks(monkeypatch: pytest.MonkeyPatch) -> None:
-    def mark_of_event(snapshot: Any, event: int) -> int:
-        return cast("Moment", snapshot).marks.get(event, 0)
+    def read_event(snapshot: Any, event: int) -> LastEvent:
+        mark = cast("Moment", snapshot).marks.get(event, 0)
+        return LastEvent(event, b"%d" % event, mark)
 
-    def read_last_event(snapshot: Any) -> LastEvent:
-        event = cast("Moment", snapshot).position
-        return LastEvent(event, b"%d" % event, mark_of_event(snapshot, event))
-
-    monkeypatch.setattr(end_gate, "mark_of_event", mark_of_event)
-    monkeypatch.setattr(end_gate, "read_last_event", read_last_event)
+    monkeypatch.setattr(end_gate, "read_event", read_event)
+    monkeypatch.setattr(
+        end_gate, "read_last_event", lambda snapshot: read_event(snapshot, snapshot.position)
+    )
 
 
 def nothing_asked() -> AbstractContextManager[DatabaseSnapshot]:

@@ -1,7 +1,7 @@
 """The last event of the log, told in the same way whoever read it."""
 
 from connectors.loads.batch import find_database
-from connectors.log.last_event import LastEvent, read_last_event
+from connectors.log.last_event import LastEvent, read_event, read_last_event
 from connectors.log.source import HASHED_CHARS_MAX, rows_hash
 from connectors.log.sql_source import SqlSource
 from hive.events.row import row_mark
@@ -27,3 +27,16 @@ def test_an_event_whose_row_was_cleaned_has_neither_hash_nor_mark(log: Log) -> N
     log.delete(1, 2)
     with open_snapshot(*find_database(log.engine)) as snapshot:
         assert read_last_event(snapshot) == LastEvent(2, None, 0)
+
+
+def test_what_was_the_last_event_is_read_again_after_others(log: Log) -> None:
+    log.write(1, 2)
+    with open_snapshot(*find_database(log.engine)) as snapshot:
+        before = read_last_event(snapshot)
+    log.write(3)
+    with open_snapshot(*find_database(log.engine)) as snapshot:
+        assert read_event(snapshot, 2) == before
+    log.delete(2, 2)
+    log.write(2, message='{"txnid":8}')
+    with open_snapshot(*find_database(log.engine)) as snapshot:
+        assert read_event(snapshot, 2) != before
