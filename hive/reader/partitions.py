@@ -76,6 +76,29 @@ def partition_values(snapshot: DatabaseSnapshot, *values: str | None) -> tuple[C
     )
 
 
+def empty_values(snapshot: DatabaseSnapshot, table_id: int) -> dict[str, set[int]]:
+    """The places of a table's empty key values, by the names of their partitions. There an empty
+    value has the name of a missing one.
+    """
+    partitions, key_values = (
+        snapshot.tables[name] for name in ("PARTITIONS", "PARTITION_KEY_VALS")
+    )
+    own = partitions.c
+    statement = (
+        select(own.PART_NAME, key_values.c.INTEGER_IDX)
+        .join_from(partitions, key_values, own.PART_ID == key_values.c.PART_ID)
+        .where(
+            own.TBL_ID == table_id,
+            own.PART_NAME.contains(DEFAULT_PARTITION, autoescape=True),
+            key_values.c.PART_KEY_VAL == "",
+        )
+    )
+    places: dict[str, set[int]] = {}
+    for name, place in snapshot.rows(statement):
+        places.setdefault(name, set()).add(place)
+    return places
+
+
 def stream_partitions(
     snapshot: DatabaseSnapshot, tables: Mapping[int, TableName], *where: Condition
 ) -> Iterator[dict[int, list[StoredPartition]]]:

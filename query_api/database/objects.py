@@ -5,7 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from hive.events.row import NotificationRow
 from hive.filters.bounds import Span
 from hive.filters.semantics import PartitionKey
-from hive.names import DatabaseName, TableName, partition_name, partition_values
+from hive.names import (
+    DEFAULT_PARTITION,
+    DatabaseName,
+    TableName,
+    partition_name,
+    partition_values,
+)
 from hive.reader import notification_log
 from hive.reader import partitions as stored_partitions
 from hive.reader.constraints import read_constraints
@@ -81,7 +87,11 @@ class DatabaseObjects:
             # With a single span, its prefix saves listing all partitions.
             if spans is not None and len(spans) == 1 and not any(prefix):
                 prefix = spans[0].prefix
-            yield from map(partition_values, self._partition_names(stored, prefix))
+            names = self._partition_names(stored, prefix)
+            if spans is None:
+                yield from map(partition_values, names)
+            else:
+                yield from self._compared_values(stored, names)
 
     def are_plain(
         self, _table: TableName, _columns: tuple[PartitionKey, ...], _positions: frozenset[int]
@@ -173,6 +183,15 @@ class DatabaseObjects:
         wanted = [value or None for value in prefix]
         conditions = stored_partitions.partition_values(self.snapshot, *wanted)
         return stored_partitions.partition_names(self.snapshot, table.id, *conditions)
+
+    def _compared_values(self, table: StoredTable, names: Sequence[str]) -> Iterator[Values]:
+        """The values in names as filters compare them, for which an empty one isn't missing."""
+        empty: dict[str, set[int]] = {}
+        if any(DEFAULT_PARTITION in name for name in names):
+            empty = stored_partitions.empty_values(self.snapshot, table.id)
+        for name in names:
+            values, places = partition_values(name), empty.get(name, ())
+            yield tuple("" if at in places else value for at, value in enumerate(values))
 
     def _line(self, name: StoredName) -> NameLine:
         return NameLine(
