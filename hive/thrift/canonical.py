@@ -12,6 +12,7 @@ Rule                                    Why
 names of databases, tables, columns,    the metastore stores them in lower case, but those of
 sort columns and functions are folded   columns of partitions that are altered together or by
                                         CASCADE as they were sent (see `STORED_DESCRIPTOR`)
+ForeignKey.pk_name is folded            the parent's key is stored so; the event has it as sent
 no catalog becomes `hive`               reads fill it in (CREATE_FUNCTION has none)
 no owner type becomes USER (1)          stored so; CREATE_DATABASE has none
 Table.rewriteEnabled: false when        reads fill it in; CREATE_TABLE has none
@@ -36,6 +37,8 @@ accessType, required capabilities       computed for one caller's capabilities
 privileges, isStatsCompliant, colStats, computed or fetched for one request, never part of the
 fileMetadata, dictionary                stored object
 Table.txnId                             of CREATE_TABLE's request; not stored
+Table.creationMetadata                  changes without an event; the metastore sets its time and
+                                        adds the whole source tables: only a metastore can tell it
 ======================================  =========================================================
 
 Where an event says what the metastore doesn't store, `hive.events.stored_objects` corrects it
@@ -161,6 +164,7 @@ _TABLE = {
     "privileges": _DROPPED,
     "temporary": Rule(default=False, fixed=True),
     "rewriteEnabled": _FALSE,
+    "creationMetadata": _DROPPED,
     "catName": _CATALOG,
     "ownerType": _OWNER_TYPE,
     "isStatsCompliant": _DROPPED,
@@ -261,6 +265,7 @@ _RULES: dict[Struct, dict[str, Rule]] = {
         "key_seq": _ZERO,
         "update_rule": _ZERO,
         "delete_rule": _ZERO,
+        "pk_name": Rule(fold=_identifier),
         "catName": _CATALOG,
         **_ENABLED,
     },

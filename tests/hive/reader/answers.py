@@ -46,7 +46,7 @@ COMPUTED_FOR_THE_CALLER = {
 """Fields of an answer that depend on the request. Nothing of them is stored."""
 
 ACCEPTED = {
-    "creationMetadata": "how a materialized view was made: those are served without a promise only",
+    "creationMetadata": "how a materialized view was made: only a metastore tells",
 }
 """Fields that the reader leaves out."""
 

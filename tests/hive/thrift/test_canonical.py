@@ -8,6 +8,7 @@ from hive.thrift.binary import decode, encode, extended, replaced
 from hive.thrift.canonical import ACID_PARTITION
 from hive.thrift.structs import (
     DATABASE,
+    FOREIGN_KEY,
     FUNCTION,
     PARTITION,
     PRIMARY_KEY,
@@ -49,6 +50,7 @@ def canonical(struct: Struct, **fields: Any) -> dict[str, Any]:
         (TABLE, {}, {"temporary": False, "parameters": {}, "partitionKeys": [], "retention": 0}),
         (TABLE, {"accessType": 8, "txnId": 3, "privileges": {}}, {"accessType": None}),
         (TABLE, {"accessType": 8, "txnId": 3, "privileges": {}}, {"txnId": None}),
+        (TABLE, {"creationMetadata": {"validTxnList": "5:5::"}}, {"creationMetadata": None}),
         (TABLE, {"writeId": 0}, {"writeId": 0}),
         (PARTITION, {"writeId": 0}, {"writeId": -1}),
         (PARTITION, {"writeId": 7}, {"writeId": 7}),
@@ -57,6 +59,7 @@ def canonical(struct: Struct, **fields: Any) -> dict[str, Any]:
         (DATABASE, {"name": "D"}, {"name": "d", "ownerType": 1, "type": 1, "catalogName": "hive"}),
         (FUNCTION, {"functionName": " F "}, {"functionName": "f", "catName": "hive"}),
         (PRIMARY_KEY, {"column_name": "ID"}, {"column_name": "id", "rely_cstr": False}),
+        (FOREIGN_KEY, {"pk_name": " PK_Orders "}, {"pk_name": "pk_orders"}),
         (PRIMARY_KEY, {"column_name": "Id" * 300}, {"column_name": "id" * 300}),
     ],
 )
