@@ -41,7 +41,7 @@ _SCALARS: Final[dict[Type, dict[str, Any]]] = {
     string: {"type": "string"},
     binary: {"type": "string", "contentEncoding": "base64"},
     boolean: {"type": "boolean"},
-    double: {"type": "number"},
+    double: {"type": ["number", "null"], "description": "null if it is NaN or infinite"},
 }
 _OF_ONE_TABLE: Final = ("write_ids", "table_id", "accept_newer")
 """The requirements that reads of other things refuse, or have no use for."""

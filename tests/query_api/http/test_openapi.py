@@ -3,18 +3,22 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
+from math import inf, nan
 from typing import Any, NamedTuple
 
 import httpx
 import pytest
 
+from hive.thrift import binary
+from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from query_api.audit import AUDITS, Auditor
 from query_api.backend import Backend
 from query_api.database import Primary
-from query_api.http import create_app
+from query_api.http import create_app, encode
 from query_api.http.admin import ORDERS, Administration
 from query_api.http.openapi import document
 from query_api.http.operation import AnyOperation, OperationGroup
+from query_api.objects import ColumnFigures
 from tests.query_api.folded_world import World
 from tests.query_api.http.connectors import Connectors
 from tests.query_api.http.read_client import get
@@ -148,6 +152,16 @@ def test_each_request_is_answered_as_the_document_says(
             name.lower() for name in operation.told["responses"]["200"].get("headers", ())
         }
         assert not undescribed
+
+
+@pytest.mark.parametrize("figure", [1.5, nan, inf, -inf])
+def test_figures_that_are_no_numbers_are_described(figure: float) -> None:
+    of_column = {"doubleStats": {"lowValue": figure, "highValue": 2.0, "numNulls": 0, "numDVs": 1}}
+    data = binary.encode(COLUMN_STATISTICS_OBJ, {"colName": "price", "statsData": of_column})
+    body = encode.table_statistics([ColumnFigures("hive", "price", 0, data)])
+    [described] = [one for one in OPERATIONS if one.id == "getTableStatistics"]
+    check = validator(closed(TOLD), described.media["application/json"]["schema"])
+    check.validate(json.loads(body))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.id)
