@@ -20,6 +20,9 @@ T = TypeVar("T")
 Parameters = dict[str, str | int | Sequence[str]]
 _HEADER_CHARS_MAX: Final = 8192
 """A longer list of write ids goes in a body: servers and proxies limit the heads of requests."""
+_PATTERNS: Final = frozenset(("database", "pattern"))
+"""Parameters that are sent though they are empty: such a pattern matches nothing, none matches all.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,9 @@ class Call(Generic[T]):
 
     def request(self, client: httpx.Client | httpx.AsyncClient, need: Need) -> httpx.Request:
         parameters = {
-            name: value for name, value in self.parameters.items() if value not in ("", ())
+            name: value
+            for name, value in self.parameters.items()
+            if value not in ("", ()) or name in _PATTERNS
         }
         headers, body = need.headers, dict[str, Any]()
         if self.names is not None:

@@ -184,6 +184,17 @@ def test_lists_of_databases_and_functions_have_pages(connect: Connect) -> None:
     ]
 
 
+def test_an_empty_pattern_is_sent_because_it_matches_nothing() -> None:
+    for call, patterns in (
+        (calls.of_names("sales", "", (), "", None), {"pattern": ""}),
+        (calls.of_names_of_all("", "", "*", (), "", None), {"database": "", "pattern": "*"}),
+        (calls.of_databases("", "", "", None), {"pattern": ""}),
+        (calls.of_functions("sales", "", "", None), {"pattern": ""}),
+    ):
+        with httpx.Client() as client:
+            assert dict(call.request(client, ANY).url.params) == patterns
+
+
 async def test_the_asynchronous_client_is_awaited(url: str) -> None:
     async with AsyncClient(url) as client:
         assert (await client.table("sales.orders", ANY)).value.id == ORDERS_ID
