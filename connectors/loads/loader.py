@@ -20,7 +20,7 @@ from connectors.loads.queue import Queue
 from connectors.loads.rereads import RequestedObjects, reread
 from connectors.loads.signals import SignalsConsumer
 from connectors.log.last_event import LastEvent, read_last_event
-from connectors.orders import write_order
+from connectors.orders import OrderWriter
 from connectors.publish.watermark import Watermark
 from hive.errors import (
     InputError,
@@ -90,6 +90,7 @@ class Loader:
         self._watermark = watermark
         self._queue = Queue()
         self._requested = RequestedObjects()
+        self._orders = OrderWriter(topic, self._last_event)
         self._stopped = threading.Event()
         self._epoch = 0
         self.requested_epoch = 0
@@ -127,6 +128,7 @@ class Loader:
         for thread in self._threads:
             thread.join()
         self._threads.clear()
+        self._orders.close()
 
     def plan(self, skip: Callable[[Scope], bool] = lambda _: False) -> list[Planned]:
         """Queues everything that the database holds, and returns it."""
@@ -349,7 +351,7 @@ class Loader:
             self._carry_out(signal, offset)
 
     def _carry_out(self, order: Order, offset: int) -> None:
-        write_order(self._topic, self._epoch, order, offset, self._last_event)
+        self._orders.write(self._epoch, order, offset)
         if isinstance(order, SetListsOrder | SkipOrder):
             # What the lists let in again, or a skipped record made unknown, was deleted meanwhile:
             # earlier loads don't count.

@@ -1,7 +1,6 @@
 """Writes records to the topic, each with the interval of events that it stands for."""
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
 from typing import Final
 
 import msgspec
@@ -195,12 +194,6 @@ def reset(sender: Sender, topic: Topic, epoch: int, last: LastEvent, shards: Seq
     write(sender, topic, Reset(epoch, last.event_id, last.mark), head, shards)
 
 
-def reset_now(topic: Topic, epoch: int, last: LastEvent, shards: Sequence[int]) -> None:
-    """Begins an epoch as `reset` does, by a sender of its own."""
-    with closing(Sender(topic)) as sender:
-        reset(sender, topic, epoch, last, shards)
-
-
 def write(
     sender: Sender, topic: Topic, record: AnyRecord, head: RecordHeaders, shards: Sequence[int]
 ) -> None:
@@ -209,12 +202,6 @@ def write(
     for shard in shards:
         sender.send(topic.name, shard, value, written)
     sender.flush()
-
-
-def write_now(topic: Topic, record: AnyRecord, head: RecordHeaders, shards: Sequence[int]) -> None:
-    """Writes as `write` does, by a sender of its own."""
-    with closing(Sender(topic)) as sender:
-        write(sender, topic, record, head, shards)
 
 
 def _parts(change: Change) -> list[Change]:

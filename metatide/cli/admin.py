@@ -83,8 +83,8 @@ def warm(effective: Effective, tables: tuple[str, ...]) -> None:
 def refresh(effective: Effective, tables: tuple[str, ...]) -> None:
     """Drop tables and load them again; until then the database answers."""
     outcome = Outcome(
-        "the database answers until it is loaded again",
-        "the database answers until they are loaded again",
+        "will be dropped, and answered by the database until it is loaded again",
+        "will be dropped, and answered by the database until they are loaded again",
     )
     WorkerOrders(effective.config).send_for_existing("refresh", tables, outcome)
 

@@ -4,19 +4,21 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from confluent_kafka import TopicPartition
 
 from connectors.connector import Connector, Status
+from connectors.log.last_event import LastEvent
 from connectors.log.source import Source
 from connectors.metrics import Metrics
 from connectors.publish import headers, tails
 from connectors.publish.headers import RecordHeaders, RecordKind
-from connectors.publish.publisher import FENCE, write_now
+from connectors.publish.publisher import FENCE, reset, write
+from connectors.publish.sender import Sender
 from connectors.publish.watermark import Watermark
 from connectors.settings import Pace
 from hive.schema import Version, create, detect, metadata
@@ -232,3 +234,15 @@ def publish(topic: Topic, event: int, row_hash: bytes) -> None:
     """Writes the record of a connector that has read this row."""
     head = RecordHeaders(RecordKind.CHANGE, 0, event, "COMMIT_TXN", row_hash)
     write_now(topic, Change(0, event - 1, event), head, [0])
+
+
+def write_now(topic: Topic, record: AnyRecord, head: RecordHeaders, shards: Sequence[int]) -> None:
+    """Writes a record by a sender of its own."""
+    with closing(Sender(topic)) as sender:
+        write(sender, topic, record, head, shards)
+
+
+def reset_now(topic: Topic, epoch: int, last: LastEvent, shards: Sequence[int]) -> None:
+    """Begins an epoch by a sender of its own."""
+    with closing(Sender(topic)) as sender:
+        reset(sender, topic, epoch, last, shards)

@@ -11,7 +11,7 @@ from structlog.testing import LogCapture
 from connectors.feed import topic_records
 from connectors.log.last_event import LastEvent
 from connectors.log.sql_source import SqlSource
-from connectors.publish import publisher, tails
+from connectors.publish import tails
 from connectors.publish.headers import RecordKind
 from connectors.settings import Pace
 from hive.events.column_limits import ColumnLimits, decode_as_stored
@@ -35,6 +35,7 @@ from tests.connectors.connector_runs import (
     fold,
     publish,
     read,
+    reset_now,
 )
 from tests.metatide.demo import workload_runs
 
@@ -245,7 +246,7 @@ def test_an_epoch_that_only_some_shards_have_seen_is_begun_in_all(log: Log, topi
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
-    publisher.reset_now(topic, 1, LastEvent(3), [1])
+    reset_now(topic, 1, LastEvent(3), [1])
     assert tails.find(topic).behind == (0,)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         log.write(4)
@@ -259,7 +260,7 @@ def test_an_epoch_that_no_connector_can_have_begun_is_not_followed(log: Log, top
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
-        publisher.reset_now(topic, 1 << 62, LastEvent(1 << 61), range(topic.shards))
+        reset_now(topic, 1 << 62, LastEvent(1 << 61), range(topic.shards))
         log.write(4)
         connector.until_position(4)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
@@ -276,7 +277,7 @@ def test_a_connector_follows_the_epoch_that_another_began(log: Log, topic: Topic
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
-        publisher.reset_now(topic, 1, LastEvent(3), range(topic.shards))
+        reset_now(topic, 1, LastEvent(3), range(topic.shards))
         connector.until(lambda: connector.value("epoch") == 1)
         log.write(4)
         connector.until_position(4)

@@ -1,16 +1,19 @@
 """What operators' orders become in the events topic."""
 
+from contextlib import AbstractContextManager, closing
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors import topic_admin
+from connectors import orders, topic_admin
 from connectors.log.last_event import LastEvent
-from connectors.orders import write_order
+from connectors.orders import OrderWriter
 from connectors.publish import tails
 from connectors.publish.headers import RecordKind
-from hive.errors import RecordFormatError
+from connectors.publish.sender import Sender
+from hive.errors import PublishError, RecordFormatError
 from hive.names import TableName
 from state.records import Pause, Reset, ResetTable, Scope, ScopeKind, SetLists, Skip
 from state.records.numbers import NATURAL_MAX
@@ -28,6 +31,7 @@ from state.records.signals import (
     encode_signal,
     signal_key,
 )
+from state.topic import Topic
 from tests.connectors.connector_runs import new_topic, read
 
 TABLE = TableName("hive", "db", "t")
@@ -44,17 +48,22 @@ SIGNALS: st.SearchStrategy[AnySignal] = (
 )
 
 
+def writing(topic: Topic) -> AbstractContextManager[OrderWriter]:
+    return closing(OrderWriter(topic, lambda: LAST))
+
+
 def test_orders_are_written_to_the_shards_that_they_concern(kafka_broker: str) -> None:
     events = new_topic(kafka_broker, 3)
     topic_admin.create(events)
-    orders: list[Order] = [
+    given_orders: list[Order] = [
         ResetTableOrder(2, TABLE, load=False),
         SetListsOrder(2, 0, ("db.*",), ()),
         PauseOrder(2, 40, paused=True),
         PauseOrder(2, 41, paused=False),
     ]
-    for offset, order in enumerate(orders, 7):
-        write_order(events, 5, order, offset, lambda: LAST)
+    with writing(events) as writer:
+        for offset, order in enumerate(given_orders, 7):
+            writer.write(5, order, offset)
     messages = read(events)
     assert {message.head.kind for message in messages} == {RecordKind.CONTROL}
     of_all = [
@@ -73,8 +82,9 @@ def test_orders_are_written_to_the_shards_that_they_concern(kafka_broker: str) -
 def test_an_order_above_the_greatest_version_can_be_read(kafka_broker: str) -> None:
     events = new_topic(kafka_broker, 2)
     topic_admin.create(events)
-    write_order(events, 0, PauseOrder(0, NATURAL_MAX, paused=False), 3, lambda: LAST)
-    write_order(events, 0, SetListsOrder(0, NATURAL_MAX - 1, (), ()), 4, lambda: LAST)
+    with writing(events) as writer:
+        writer.write(0, PauseOrder(0, NATURAL_MAX, paused=False), 3)
+        writer.write(0, SetListsOrder(0, NATURAL_MAX - 1, (), ()), 4)
     resumed, chosen = Pause(0, NATURAL_MAX, paused=False), SetLists(0, NATURAL_MAX, (), ())
     assert [message.record for message in read(events)] == 2 * [resumed, chosen]
 
@@ -82,8 +92,9 @@ def test_an_order_above_the_greatest_version_can_be_read(kafka_broker: str) -> N
 def test_an_order_begins_an_epoch_above_what_any_shard_has(kafka_broker: str) -> None:
     events = new_topic(kafka_broker, 2)
     topic_admin.create(events)
-    for highest in (5, 8, 4, 1 << 62):
-        write_order(events, 5, NewEpochOrder(highest), 3, lambda: LAST)
+    with writing(events) as writer:
+        for highest in (5, 8, 4, 1 << 62):
+            writer.write(5, NewEpochOrder(highest), 3)
     records = [Reset(6, 99, 7), Reset(9, 99, 7), Reset(6, 99, 7)]
     assert [message.record for message in read(events)] == 2 * records
     assert tails.find(events).epoch == 9
@@ -92,10 +103,43 @@ def test_an_order_begins_an_epoch_above_what_any_shard_has(kafka_broker: str) ->
 def test_an_order_to_skip_goes_to_its_shard_alone(kafka_broker: str) -> None:
     events = new_topic(kafka_broker, 2)
     topic_admin.create(events)
-    for shard in (1, 2):
-        write_order(events, 5, SkipOrder(3, shard, 7, 9), 4, lambda: LAST)
+    with writing(events) as writer:
+        for shard in (1, 2):
+            writer.write(5, SkipOrder(3, shard, 7, 9), 4)
     [message] = read(events)
     assert (message.shard, message.record) == (1, Skip(5, 7, 9))
+
+
+def test_a_sender_is_kept_until_it_fails(
+    kafka_broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class BreakableSender(Sender):
+        def __init__(self, topic: Topic) -> None:
+            super().__init__(topic)
+            self.is_broken = False
+            senders.append(self)
+
+        def flush(self) -> None:
+            if self.is_broken:
+                raise PublishError("broken")
+            super().flush()
+
+    events, senders = new_topic(kafka_broker, 2), list[BreakableSender]()
+    topic_admin.create(events)
+    monkeypatch.setattr(orders, "Sender", BreakableSender)
+    order = ResetTableOrder(0, TABLE, load=True)
+    with writing(events) as writer:
+        writer.write(0, order, 1)
+        writer.write(0, order, 2)
+        assert len(senders) == 1
+        senders[0].is_broken = True
+        with pytest.raises(PublishError, match="broken"):
+            writer.write(0, order, 3)
+        writer.write(0, order, 3)
+    assert len(senders) == 2
+    records = [message.record for message in read(events)]
+    assert set(map(str, records)) == {str(ResetTable(0, 99, TABLE))}
+    assert len(records) >= 3
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from connectors.log.last_event import LastEvent
-from connectors.publish import publisher
 from metatide.config import load
 from metatide.config.properties import LACKING
 from metatide.doctor import Status, Target, kafka
@@ -20,6 +19,7 @@ from metatide.stack.ports import Ports
 from processors.spark.kafka_source import source_options
 from state.topic import Topic, TopicReader
 from state.topic.properties import EQUALS
+from tests.connectors.connector_runs import reset_now
 from tests.support.hive.recorder import Recorder, recording
 from tests.support.kafka.topics import new_topic
 from tests.support.processes import open_folder, running
@@ -62,7 +62,7 @@ def topic(recorder: Recorder) -> Topic:
     security = load(environ={"METATIDE_KAFKA_PROPERTIES": PROPERTIES}).config.kafka.security
     servers = urlsplit(recorder.address).netloc
     created = new_topic(servers, SHARDS)
-    publisher.reset_now(created, 1, LastEvent(0), range(SHARDS))
+    reset_now(created, 1, LastEvent(0), range(SHARDS))
     return Topic(servers, created.name, SHARDS, security, created.id)
 
 

@@ -20,7 +20,6 @@ from connectors.loads.loader import WORKERS, Loader, loads_engine
 from connectors.loads.sink import Sink
 from connectors.log.last_event import LastEvent
 from connectors.publish.headers import RecordHeaders, RecordKind
-from connectors.publish.publisher import write_now
 from connectors.publish.watermark import Watermark
 from hive.errors import InputError, PublishError, SourceError
 from hive.names import TableName
@@ -49,7 +48,7 @@ from state.records.signals import (
 )
 from state.topic import Topic
 from state.topic.client import topic_bounds
-from tests.connectors.connector_runs import read
+from tests.connectors.connector_runs import read, write_now
 from tests.connectors.loads.load_topic import Topic as Folded
 from tests.connectors.loads.load_topic import contents, scopes
 from tests.metatide.demo.workload_runs import filled_store
@@ -384,20 +383,20 @@ def test_orders_that_come_while_the_database_is_away_are_written_once_it_is_back
     for order in orders:
         producer.produce(name, encode_signal(order), partition=0)
     producer.flush()
-    loader = Loader(database.engine, events)
-    read_last_event, is_away = loader._last_event, True
+    read_last_event, is_away = Loader._last_event, True
     attempts: list[float] = []
 
-    def last_event() -> LastEvent:
+    def last_event(loader: Loader) -> LastEvent:
         attempts.append(time.monotonic())
         if is_away:
             raise SourceError("the database is away")
-        return read_last_event()
+        return read_last_event(loader)
 
     def written() -> list[str]:
         return [type(message.record).__name__ for message in read(events)]
 
-    monkeypatch.setattr(loader, "_last_event", last_event)
+    monkeypatch.setattr(Loader, "_last_event", last_event)
+    loader = Loader(database.engine, events)
     loader.start(0)
     try:
         until(lambda: written() == ["Pause"] * SHARDS)

@@ -14,7 +14,7 @@ from connectors.loads.batch import Database
 from connectors.loads.loader import Loader
 from connectors.loads.signals import SignalsConsumer
 from connectors.log.last_event import LastEvent
-from connectors.publish import publisher
+from connectors.orders import OrderWriter
 from hive.errors import PublishError, SourceError
 from hive.names import TableName
 from metatide.demo.options import Size
@@ -42,7 +42,7 @@ from state.records.signals import (
 )
 from state.shard_reader import ShardReader
 from state.topic import Topic, TopicClient
-from tests.connectors.connector_runs import new_topic, read
+from tests.connectors.connector_runs import new_topic, read, reset_now
 from tests.connectors.loads.load_topic import scopes
 from tests.connectors.loads.loading import connecting
 from tests.metatide.demo.workload_runs import filled_store
@@ -133,7 +133,7 @@ async def test_an_order_that_fails_as_none_should_keeps_no_load_from_coming(
         failed.append(order)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(connectors.loads.loader, "write_order", fail)
+    monkeypatch.setattr(OrderWriter, "write", fail)
     monkeypatch.setattr(connectors.loads.loader, "_RETRY_S_MAX", 0.1)
     topic_admin.create(events)
     with connecting(store.engine, events):
@@ -193,7 +193,7 @@ async def test_an_epoch_that_the_topic_lost_is_followed_by_another(
 
     async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
         with connecting(store.engine, events):
-            publisher.reset_now(events, 1, LastEvent(0), range(SHARDS))
+            reset_now(events, 1, LastEvent(0), range(SHARDS))
             await until(lambda: all(s.position.epoch == 1 for s in worker.shards.values()))
         for number in range(SHARDS):
             delete_before(events, number, -1)

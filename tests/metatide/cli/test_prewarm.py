@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from connectors import topic_admin
 from connectors.loads import replica
 from connectors.log.last_event import LastEvent
-from connectors.publish import publisher
 from connectors.publish.headers import RecordHeaders, RecordKind
 from hive.errors import InputError, MachineError
 from hive.reader.engines import unpooled_engine
@@ -22,7 +21,7 @@ from metatide.cli.prewarm import _load
 from metatide.demo.options import Size
 from state.records import Change, LoadEnd, Scope, ScopeKind
 from state.topic import Topic
-from tests.connectors.connector_runs import read
+from tests.connectors.connector_runs import read, reset_now, write_now
 from tests.metatide.demo.workload_runs import filled_store
 from tests.support.processes import open_folder
 from tests.support.stacks import stack
@@ -86,7 +85,7 @@ def test_an_epoch_that_begins_meanwhile_fails_it(
     prewarm: Prewarm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def begin_epoch(topic: Topic, epoch: int) -> set[Scope]:
-        publisher.reset_now(topic, epoch + 1, LastEvent(0), range(topic.shards))
+        reset_now(topic, epoch + 1, LastEvent(0), range(topic.shards))
         return set()
 
     monkeypatch.setattr("metatide.cli.prewarm.ended_scopes", begin_epoch)
@@ -99,7 +98,7 @@ def test_an_epoch_that_has_begun_in_a_part_of_the_topic_is_for_the_connector(
 ) -> None:
     prewarm = Prewarm(kafka_broker, "postgresql://127.0.0.1:1/x", monkeypatch)
     topic_admin.create(prewarm.topic)
-    publisher.reset_now(prewarm.topic, 1, LastEvent(0), [0])
+    reset_now(prewarm.topic, 1, LastEvent(0), [0])
     with pytest.raises(
         AssertionError, match=r"some shards of prewarm-\w+ only: run `metatide conn"
     ):
@@ -144,7 +143,7 @@ def test_a_database_that_is_behind_is_one_line(
     monkeypatch.setattr(replica, "WAIT_S", 0)
     topic_admin.create(prewarm.topic)
     changed = RecordHeaders(RecordKind.CHANGE, 0, 1_000_000)
-    publisher.write_now(prewarm.topic, Change(0, 0, 1_000_000, ()), changed, [2])
+    write_now(prewarm.topic, Change(0, 0, 1_000_000, ()), changed, [2])
     with pytest.raises(AssertionError, match="but event 1000000 was published: if it is a replica"):
         prewarm.run()
 

@@ -17,7 +17,6 @@ from connectors.loads import replica
 from connectors.loads.batch import Database, load
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.plan import Planned, everything
-from connectors.publish import publisher
 from connectors.publish.headers import RecordHeaders, RecordKind
 from hive.errors import SourceError
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
@@ -40,7 +39,7 @@ from state.records import (
 )
 from state.records.table_lists import TableLists
 from state.topic import Topic
-from tests.connectors.connector_runs import read
+from tests.connectors.connector_runs import read, write_now
 from tests.connectors.loads.load_topic import SHARDS, Log, contents, differences
 from tests.connectors.loads.load_topic import Topic as Folded
 from tests.support.engines.spark import USES_SPARK
@@ -198,7 +197,7 @@ def test_a_replica_that_does_not_catch_up_is_refused(
 ) -> None:
     monkeypatch.setattr(replica, "WAIT_S", 0)
     changed = RecordHeaders(RecordKind.CHANGE, 0, 1_000_000)
-    publisher.write_now(events, Change(0, 0, 1_000_000, ()), changed, [1])
+    write_now(events, Change(0, 0, 1_000_000, ()), changed, [1])
     with pytest.raises(SourceError, match="but event 1000000 was published: if it is a replica"):
         prewarm(spark, store, events)
     assert ends(events) == []
