@@ -2,17 +2,17 @@
 
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from confluent_kafka import KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
+from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
 from connectors.carried_orders import carry_orders
 from connectors.publish import tails
-from hive.errors import InputError, MachineError, OtherTopicError, TopicError
+from hive.errors import MachineError, OtherTopicError, TopicError
 from state.topic import Topic
-from state.topic.client import topic_bounds
+from state.topic.client import TopicClient, topic_bounds
 from state.topic.creation import create_missing
 from state.topic.settings import RECORD_BYTES_MAX, REQUEST_TIMEOUT_S, reason
 
@@ -69,7 +69,8 @@ def create(topic: Topic) -> bool:
 
 def check(topic: Topic) -> None:
     """Refuses a topic with another number of partitions."""
-    count = len(_partitions(topic.admin(), topic))
+    # Metadata of a single topic isn't asked for: by that, brokers create it, with one partition.
+    count = TopicClient(topic.servers, topic.name, topic.security).describe().shards
     if count != topic.shards:
         raise OtherTopicError(
             f"the topic {topic.name} has {count} partitions, the configuration says "
@@ -135,19 +136,3 @@ def _await_leaders(topic: Topic) -> None:
             time.sleep(_LEADERS_POLL_S)
         else:
             return
-
-
-def _partitions(admin: AdminClient, topic: Topic) -> Mapping[int, Any]:
-    try:
-        metadata = admin.list_topics(topic.name, timeout=REQUEST_TIMEOUT_S).topics[topic.name]
-    except KafkaException as error:
-        raise MachineError(
-            f"no Kafka answers at {topic.servers}: {reason(error)}; check --kafka and the brokers"
-        ) from error
-    if metadata.error is not None:
-        raise InputError(
-            f"there is no topic {topic.name} at {topic.servers}: {metadata.error.str()}; "
-            "make it with `metatide topic create`"
-        )
-    partitions: Mapping[int, Any] = metadata.partitions
-    return partitions

@@ -1,14 +1,22 @@
-"""What trimming leaves in the topic."""
+"""What trimming leaves in the topic, and what looking at it does."""
 
 from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
 
 from connectors import topic_admin
 from connectors.publish import headers, tails
 from connectors.publish.headers import RecordHeaders, RecordKind
 from connectors.publish.producer import make_producer
+from hive.errors import NoTopicError
+from metatide.stack.kafka import Kafka
+from metatide.stack.ports import Ports
+from metatide.stack.service import Launch
 from state.topic import Topic
 from state.topic.client import topic_bounds
 from tests.support.kafka.topics import new_topic
+from tests.support.processes import running
 
 LOAD = RecordHeaders(RecordKind.LOAD, 1, 0, "rows")
 
@@ -41,3 +49,28 @@ def test_a_position_behind_many_records_of_loads_stays(kafka_broker: str) -> Non
         assert topic_admin.trim(topic, ends) == {**cut, 0: 1}
         after = tails.find(topic)
         assert (after.epoch, after.upto, after.furthest) == (1, (2, 2, None), before.furthest)
+
+
+class _AsShipped(Kafka):
+    """A broker that creates topics that a client asks for, which is the default of Kafka."""
+
+    def prepare(self) -> Launch:
+        launch = super().prepare()
+        settings = Path(launch.argv[-1])
+        text = settings.read_text()
+        assert "auto.create.topics.enable=false" in text
+        settings.write_text(text.replace("topics.enable=false", "topics.enable=true"))
+        return launch
+
+
+def test_looking_for_a_topic_does_not_create_it(tmp_path: Path) -> None:
+    """It would have one partition and keep records for a week, and connectors would refuse it."""
+    broker = _AsShipped(tmp_path / "kafka", Ports(tmp_path / "ports.json"))
+    with running(broker, tmp_path / "log"):
+        topic = Topic(broker.address, "events", 3)
+        for look in (topic_admin.check, topic_admin.describe, tails.find):
+            with pytest.raises(NoTopicError, match="there is no topic"):
+                look(topic)
+        assert topic.name not in topic.admin().list_topics(timeout=30).topics
+        assert topic_admin.create(topic)
+        topic_admin.check(topic)
