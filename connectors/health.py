@@ -89,6 +89,7 @@ class _Server(ThreadingHTTPServer):
         self._open: dict[socket.socket, float] = {}
         """When each connection must have ended; the oldest is the first."""
         self._lock = threading.Lock()
+        [(self.address_family, *_), *_] = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
         super().__init__(address, handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:

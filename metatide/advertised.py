@@ -38,6 +38,17 @@ def reachable(host: str, servers: str | None) -> str:
     return socket.gethostname()
 
 
+def near(host: str) -> str:
+    """The host to ask where a server listens at this one."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if not address.is_unspecified:
+        return host
+    return "127.0.0.1" if address.version == 4 else "::1"
+
+
 def joined(host: str, port: int) -> str:
     """HOST:PORT, with brackets around an address that has colons."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

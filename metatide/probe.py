@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
-from ipaddress import ip_address
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Final
@@ -17,7 +16,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from hive.errors import MetatideError
-from metatide.advertised import joined
+from metatide.advertised import joined, near
 from metatide.config import Config, load
 from metatide.config.keys import KEYS
 
@@ -70,18 +69,7 @@ def _configured(words: Sequence[str]) -> Config:
 def _url(role: _Role, config: Config) -> str:
     section = getattr(config, role.section)
     encrypted = role.encrypts and config.reads.tls_certificate is not None
-    return f"http{'s' * encrypted}://{joined(_near(section.host), section.port)}{role.path}"
-
-
-def _near(host: str) -> str:
-    """The host to ask where a server listens at this one."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    if not address.is_unspecified:
-        return host
-    return "127.0.0.1" if address.version == 4 else "::1"
+    return f"http{'s' * encrypted}://{joined(near(section.host), section.port)}{role.path}"
 
 
 def fault(url: str) -> str | None:

@@ -11,6 +11,7 @@ import httpx
 
 from hive.errors import InputError, MachineError
 from hive.names import parse_table_name
+from metatide.advertised import joined, near
 from metatide.certificates import trusted
 from metatide.client import (
     Client,
@@ -23,6 +24,7 @@ from metatide.client import (
 )
 from metatide.config import Config, Effective, configured
 from metatide.config.values import Url
+from metatide.members import scheme
 from metatide.stack.running import missing
 from metatide.stack.state import StateFile
 from query_api.requirement import AGE_MS_MAX, WAIT_MS_MAX
@@ -174,5 +176,6 @@ def _running(config: Config) -> str:
             if process.name.startswith("worker-") and process.phase == "running":
                 return process.address
     if config.worker.port:
-        return f"http://{config.worker.host}:{config.worker.port}"
+        address = joined(near(config.worker.host), config.worker.port)
+        return f"{scheme(config)}://{address}"
     raise InputError(missing("server", "--server URL", config))

@@ -280,7 +280,8 @@ class Servers(str):
     metavar = "HOST:PORT"
 
     def __new__(cls, text: str) -> Self:
-        if not re.fullmatch(r"[^\s,:/@]+:\d{1,5}(,[^\s,:/@]+:\d{1,5})*", text):
+        one = r"([^\s,:/@\[\]]+|\[[\da-fA-F:.]+\]):\d{1,5}"
+        if not re.fullmatch(rf"{one}(,{one})*", text):
             raise ValueError("expected HOST:PORT, or several with commas in between")
         return super().__new__(cls, text)
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import httpx
 import sqlalchemy as sa
 
+from metatide.advertised import joined, near
 from metatide.config import KEYS, Config, Effective
 from metatide.stack.kafka import Kafka
 from metatide.stack.kdc import Kdc
 from metatide.stack.kept_secret import WORKERS_SECRET, keep_secret
-from metatide.stack.machine import ANY, LOOPBACK
 from metatide.stack.metastore import Kerberos, Metastore, own_classes
 from metatide.stack.metastore import Settings as MetastoreSettings
 from metatide.stack.ports import Ports
@@ -52,12 +52,11 @@ class Ours(Service):
         self.thrift = thrift
         command = (sys.executable, "-m", *arguments)
         self._launch = Launch(command, environment, secrets=secrets)
-        self._host = LOOPBACK if host == ANY else host
-        self._port = port
+        self._place = joined(near(host), port)
 
     @property
     def address(self) -> str:
-        return f"{self._scheme}://{self._host}:{self._port}"
+        return f"{self._scheme}://{self._place}"
 
     def prepare(self) -> Launch:
         return self._launch
@@ -182,7 +181,7 @@ def _workers(
             own["METATIDE_THRIFT_PORT"] = str(thrift_port)
             if config.thrift.http_port is not None and number > 1:
                 own["METATIDE_THRIFT_HTTP_PORT"] = "0"
-            thrift = f"thrift://{_thrift_host(config)}:{thrift_port}"
+            thrift = f"thrift://{joined(_thrift_host(config), thrift_port)}"
         yield Ours(
             name, work, config.worker.host, port, shared | own, needs, scheme, thrift, ALL_SECRETS
         )
@@ -214,7 +213,7 @@ def _thrift_host(config: Config) -> str:
     """The host by which clients call workers."""
     if config.secure:
         return HOST
-    return LOOPBACK if config.thrift.host == ANY else config.thrift.host
+    return near(config.thrift.host)
 
 
 def as_environment(effective: Effective) -> dict[str, str]:

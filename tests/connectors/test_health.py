@@ -22,6 +22,13 @@ def serving(status: Status | None = None) -> Iterator[int]:
         yield port
 
 
+@pytest.mark.parametrize("host", ["::1", "::", "localhost"])
+def test_it_listens_at_addresses_of_any_family(host: str) -> None:
+    with health.serving(host, 0, Status(waits_for=None), CollectorRegistry()) as (_, port):
+        near = "localhost" if host == "localhost" else "[::1]"
+        assert local_http.get(f"http://{near}:{port}/healthz").status_code == 200
+
+
 def test_one_that_waits_is_not_well_but_alive_and_one_that_hangs_is_neither() -> None:
     status = Status(waits_for=None)
 

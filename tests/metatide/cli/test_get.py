@@ -249,6 +249,28 @@ def test_the_configured_worker_is_read_from(
     assert orjson.loads(done.stdout) == 5
 
 
+@pytest.mark.parametrize(
+    ("host", "certificate", "asked"),
+    [
+        ("::1", "", "http://[::1]:1 does not answer"),
+        ("0.0.0.0", "", "http://127.0.0.1:1 does not answer"),
+        ("127.0.0.1", "chain.pem", "https://127.0.0.1:1 does not answer"),
+    ],
+)
+def test_the_configured_worker_is_asked_where_and_as_it_listens(
+    host: str, certificate: str, asked: str, tmp_path: Path
+) -> None:
+    environment = {
+        "METATIDE_WORKER_HOST": host,
+        "METATIDE_WORKER_PORT": "1",
+        "METATIDE_READS_TLS_CERTIFICATE": certificate,
+        "METATIDE_READS_TLS_KEY": certificate,
+    }
+    command = ["get", "event", "--data-dir", str(tmp_path)]
+    done = CliRunner().invoke(root, command, env=environment)
+    assert str(done.exception).startswith(asked)
+
+
 def test_a_server_that_is_not_there() -> None:
     url = f"http://127.0.0.1:{free_port()}"
     with pytest.raises(MachineError, match=r"does not answer.*--server"):

@@ -156,6 +156,8 @@ def test_a_place_of_images_is_a_url_or_a_path(url: str, location: str) -> None:
         ("metastore = 'true'", "'true' is wrong: expected true or false without quotes"),
         ("[kafka]\ntopic = 3", "kafka.topic: the value 3 is wrong: expected a text"),
         ("[kafka]\nbootstrap_servers = 'kafka'", "expected HOST:PORT"),
+        ("[kafka]\nbootstrap_servers = '::1:9092'", "expected HOST:PORT"),
+        ("[kafka]\nbootstrap_servers = '[::1]'", "expected HOST:PORT"),
         ("[kafka]\nbootstrap_servers = 7", "expected a text, got 7"),
         ("[thrift]\njwt_keys = 'https://[::1'", "expected https://HOST:PORT/PATH or the path of"),
         ("[thrift]\njwt_keys = 'http://issuer'", "expected https://HOST:PORT/PATH or the path of"),

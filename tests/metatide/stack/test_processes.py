@@ -57,3 +57,20 @@ def test_a_metastore_cannot_be_in_a_folder_with_a_colon(tmp_path: Path) -> None:
     }
     with pytest.raises(InputError, match="its name has a colon"):
         services(load(environ=environ), Ports(tmp_path / "ports.json"))
+
+
+@pytest.mark.parametrize(
+    ("host", "near"), [("::1", "[::1]"), ("::", "[::1]"), ("0.0.0.0", "127.0.0.1"), ("h", "h")]
+)
+def test_addresses_of_processes_can_be_asked(host: str, near: str, tmp_path: Path) -> None:
+    sections = ("HTTP", "WORKER", "CONNECT", "THRIFT")
+    environ = {
+        "METATIDE_DATA_DIR": str(tmp_path),
+        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": "[::1]:1",
+        "METATIDE_DATABASE_URL": "postgresql://hive@127.0.0.1:1/metastore",
+        "METATIDE_THRIFT_PORT": "9083",
+        **{f"METATIDE_{section}_HOST": host for section in sections},
+    }
+    ours = services(load(environ=environ), Ports(tmp_path / "ports.json"))
+    assert {service.address.rpartition(":")[0] for service in ours} == {f"http://{near}"}
+    assert [s.thrift for s in ours if s.thrift is not None] == [f"thrift://{near}:9083"]
