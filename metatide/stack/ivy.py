@@ -28,6 +28,7 @@ _UNREACHABLE = re.compile(
     r"UnknownHostException|Host .* not found|ConnectException|Connection refused"
     r"|SocketTimeout|timed out|NoRouteToHost|Network is unreachable|SSLHandshake"
 )
+_FRAME = re.compile(r"\s+(at |\.\.\. \d+ more)")  # of a Java stack trace
 _POLL_S = 0.05
 
 
@@ -152,7 +153,7 @@ def _reason(text: str, log: str) -> str:
     missing = re.findall(r":: (\S+#\S+: .*)", log)
     if missing:
         return f"{text}: {missing[0]}" + (f" and {len(missing) - 1} more" if missing[1:] else "")
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    lines = [line.strip() for line in log.splitlines() if line.strip() and not _FRAME.match(line)]
     return f"{text}: Ivy failed: {lines[-1] if lines else 'it wrote nothing'}"
 
 

@@ -22,11 +22,15 @@ def child_environment(secrets: tuple[str, ...] = ()) -> dict[str, str]:
     """The environment of a child. Of the secrets in ours it inherits those whose names begin in one
     of these ways.
     """
-    return {
+    environment = {
         name: text
         for name, text in os.environ.items()
         if name.startswith(secrets) or not _SECRET.search(name)
     }
+    if environment.get("LC_ALL") in ("C", "POSIX"):
+        # Python takes UTF-8 for these; Java takes ASCII, and finds no other path.
+        environment["LC_ALL"] = "C.UTF-8"
+    return environment
 
 
 def run_tool(

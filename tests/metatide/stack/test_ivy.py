@@ -13,6 +13,11 @@ from metatide.stack.ivy import _reason
         (":: a#b;1: not found\n:: c#d;2: not found\n", "a#b;1: not found and 1 more"),
         (":: a#b;1: not found\n", "a#b;1: not found"),
         ("one\n  it is broken\n\n", "Ivy failed: it is broken"),
+        (
+            "RuntimeException: no way\n\tat org.apache.ivy.Ivy.retrieve(Ivy.java:561)\n"
+            "Caused by: no such path\n\tat java.io.File.toPath(File.java:2)\n\t... 4 more\n",
+            "Ivy failed: Caused by: no such path",
+        ),
         ("", "Ivy failed: it wrote nothing"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Which secrets of the environment a stack's processes inherit."""
+"""What of the environment a stack's processes inherit."""
 
 import subprocess
 import sys
@@ -8,6 +8,7 @@ import pytest
 
 from hive.errors import MachineError
 from metatide.config import load
+from metatide.stack.kafka import Kafka
 from metatide.stack.ports import Ports
 from metatide.stack.processes import services
 from metatide.stack.service import Launch, run_tool
@@ -58,3 +59,16 @@ def test_each_process_inherits_the_secrets_that_it_uses(tmp_path: Path) -> None:
         for service in services(effective, Ports(tmp_path / "ports.json"))
     }
     assert inherited == {"connect": OF_DATABASE, "worker-1": ALL, "http": OF_DATABASE}
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX"])
+def test_java_finds_paths_that_are_not_ascii_as_python_does(
+    locale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", locale)
+    folder = tmp_path / "ü"
+    Kafka(folder, Ports(tmp_path / "ports.json")).prepare()
+    assert (folder / "data" / "meta.properties").exists()
+    assert Launch(("true",)).full_environment()["LC_ALL"] == "C.UTF-8"
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    assert Launch(("true",)).full_environment()["LC_ALL"] == "de_DE.UTF-8"
