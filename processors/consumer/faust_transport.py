@@ -1,4 +1,4 @@
-"""Faust's Kafka transport, with six changes.
+"""Faust's Kafka transport, with seven changes.
 
 1. A message holds all records that were fetched, of all partitions. For each message Faust takes
    several turns of the event loop: beside reads, a message a partition made records wait for 0.3 s.
@@ -9,14 +9,19 @@
 4. Compressed batches are inflated within a limit.
 5. A damaged batch concerns its shard alone.
 6. A consumer tells in which rack it is, so that it may read from the nearest replica.
+7. Brokers don't create the topic when a consumer asks for it: it would have other settings.
 """
 
 import asyncio
+import functools
 import itertools
+import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
 import uvloop
+from aiokafka.client import AIOKafkaClient
+from aiokafka.protocol.metadata import MetadataRequest
 from faust.transport.drivers import aiokafka
 from faust.types import TP
 
@@ -30,6 +35,9 @@ Fetched = dict[TP, list[Any]]
 
 limit_batches()
 read_past_damage()
+vars(sys.modules[AIOKafkaClient.__module__])["MetadataRequest"] = functools.partial(
+    MetadataRequest, allow_auto_topic_creation=False
+)
 
 
 class _Thread(aiokafka.AIOKafkaConsumerThread):

@@ -40,7 +40,13 @@ _BY_TICKET: Final = {
 
 def client_settings(servers: str, security: Security) -> dict[str, Any]:
     """The settings that reach the brokers. Raises TopicError without a ticket that is needed."""
-    return {"bootstrap.servers": servers, "reconnect.backoff.max.ms": "1000", **_login(security)}
+    return {
+        "bootstrap.servers": servers,
+        "reconnect.backoff.max.ms": "1000",
+        # Only connectors create topics, with settings of their own.
+        "allow.auto.create.topics": "false",
+        **_login(security),
+    }
 
 
 def admin_client(servers: str, security: Security, logger: logging.Logger = QUIET) -> AdminClient:

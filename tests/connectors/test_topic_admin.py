@@ -1,9 +1,12 @@
 """What trimming leaves in the topic, and what looking at it does."""
 
+import asyncio
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 import pytest
+from aiokafka.client import AIOKafkaClient
 
 from connectors import topic_admin
 from connectors.publish import headers, tails
@@ -13,6 +16,7 @@ from hive.errors import NoTopicError
 from metatide.stack.kafka import Kafka
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch
+from processors.consumer import faust_transport
 from state.topic import Topic
 from state.topic.client import topic_bounds
 from tests.support.kafka.topics import new_topic
@@ -51,6 +55,19 @@ def test_a_position_behind_many_records_of_loads_stays(kafka_broker: str) -> Non
         assert (after.epoch, after.upto, after.furthest) == (1, (2, 2, None), before.furthest)
 
 
+_ASKING_S: Final = 2.0
+
+
+async def _ask_as_faust(topic: Topic) -> None:
+    assert faust_transport.Transport
+    client = AIOKafkaClient(bootstrap_servers=topic.servers)
+    await client.bootstrap()
+    try:
+        await client.add_topic(topic.name)
+    finally:
+        await client.close()
+
+
 class _AsShipped(Kafka):
     """A broker that creates topics that a client asks for, which is the default of Kafka."""
 
@@ -63,7 +80,7 @@ class _AsShipped(Kafka):
         return launch
 
 
-def test_looking_for_a_topic_does_not_create_it(tmp_path: Path) -> None:
+def test_who_looks_for_a_topic_does_not_create_it(tmp_path: Path) -> None:
     """It would have one partition and keep records for a week, and connectors would refuse it."""
     broker = _AsShipped(tmp_path / "kafka", Ports(tmp_path / "ports.json"))
     with running(broker, tmp_path / "log"):
@@ -71,6 +88,11 @@ def test_looking_for_a_topic_does_not_create_it(tmp_path: Path) -> None:
         for look in (topic_admin.check, topic_admin.describe, tails.find):
             with pytest.raises(NoTopicError, match="there is no topic"):
                 look(topic)
+        producer = make_producer(topic)
+        producer.produce(topic.name, b"", partition=0)
+        producer.poll(_ASKING_S)
+        producer.purge()
+        asyncio.run(_ask_as_faust(topic))
         assert topic.name not in topic.admin().list_topics(timeout=30).topics
         assert topic_admin.create(topic)
         topic_admin.check(topic)
