@@ -48,8 +48,9 @@ OF_THE_STACK: Final = frozenset({"workers", "metastore", "secure"})
 """Keys of `metatide up`, which isn't for containers."""
 _IN_THE_IMAGE: Final = frozenset({"thrift.hive_java"})
 """A path, but of the image."""
+_SERVER: Final = r"([^\s,:/@\[\]]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}"
 _PATTERNS: Final[Mapping[object, str]] = {
-    Servers: r"^[^\s,:/@]+:[0-9]{1,5}(,[^\s,:/@]+:[0-9]{1,5})*$",
+    Servers: rf"^{_SERVER}(,{_SERVER})*$",
     # A password belongs in a Secret.
     DatabaseUrl: r"^(postgresql|mysql)://([^:/@]+@)?[^@/]+(/.*)?$",
     ThriftUrls: r"^thrift://[^\s,/@]+:[0-9]{1,5}(, *thrift://[^\s,/@]+:[0-9]{1,5})*$",

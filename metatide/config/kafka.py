@@ -1,5 +1,6 @@
 """How clients reach the brokers and log in: one description, in librdkafka's words."""
 
+import re
 import socket
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -143,7 +144,14 @@ class Kafka(Section, frozen=True):
         return settings | (self.properties.pairs if self.properties is not None else {})
 
     def __post_init__(self) -> None:
-        """Raises InputError if a setting of SASL or TLS is missing, or has no use."""
+        """Raises InputError if no topic can have this name, or if a setting of SASL or TLS is
+        missing, or has no use.
+        """
+        if not re.fullmatch(r"[\w.-]{1,237}", self.topic, re.ASCII) or self.topic in (".", ".."):
+            raise InputError(
+                f"kafka.topic is {self.topic!r}: take at most 237 of the characters a-z, A-Z, 0-9, "
+                "'.', '_' and '-', and not '.' or '..'"
+            )
         mechanism, protocol = self.sasl_mechanism, self.security_protocol
         if mechanism is None and protocol.startswith("sasl"):
             raise InputError(f"kafka.security_protocol is {protocol}: set kafka.sasl_mechanism")

@@ -24,6 +24,8 @@ _FOREIGN = re.compile(
     # Kubernetes sets these for a Service called metatide, and tests have switches of their own.
     rf"{PREFIX}(TEST_.*|(.*_)?SERVICE_(HOST|PORT.*)|(.*_)?PORT_\d+_.*)"
 )
+_OF_SERVICE = re.compile(r"(tcp|udp|sctp)://\S+")
+"""What it sets METATIDE_PORT to, which isn't the name of a key either."""
 # A password, or a parameter with a space, after which masking ends.
 _MAY_HIDE = re.compile(r"@|\?.*\s", re.DOTALL)
 
@@ -145,7 +147,10 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[Setting]:
             continue
         if variable in by_variable:
             yield _setting(by_variable[variable], text, variable, variable)
-        elif not _FOREIGN.fullmatch(variable):
+        elif not (
+            _FOREIGN.fullmatch(variable)
+            or (variable.endswith("_PORT") and _OF_SERVICE.fullmatch(text))
+        ):
             raise InputError(
                 f"the environment variable {variable} is not a key; "
                 f"the nearest is {nearest(variable, by_variable)}"

@@ -300,10 +300,23 @@ def test_variables_of_kubernetes_services_are_not_ours() -> None:
     environ = {
         "METATIDE_SERVICE_HOST": "10.0.0.1",
         "METATIDE_SERVICE_PORT_HTTP": "80",
+        "METATIDE_PORT": "tcp://10.0.0.1:80",
+        "METATIDE_PORT_80_TCP": "tcp://10.0.0.1:80",
         "METATIDE_PORT_80_TCP_ADDR": "10.0.0.1",
         "METATIDE_TEST_SWITCH": "1",
     }
     assert set(origins(load(environ=environ)).values()) == {"default"}
+
+
+@pytest.mark.parametrize("name", ["a b", "", "..", "a/b", "ä", "a" * 238])
+def test_a_name_that_no_topic_can_have_is_refused(name: str) -> None:
+    write(f"[kafka]\ntopic = '{name}'")
+    assert "kafka.topic is" in refusal()
+
+
+def test_a_port_of_no_section_is_no_key() -> None:
+    with pytest.raises(InputError, match="METATIDE_PORT is not a key"):
+        load(environ={"METATIDE_PORT": "8080"})
 
 
 @pytest.mark.parametrize(
