@@ -61,11 +61,16 @@ class Limits:
             self._measured = False
         else:
             self._measured = True
+        was_over = self.fault is not None
         self.fault = self._find_fault()
         if self.fault is None:
             self._room.set()
         else:
             self._room.clear()
+        if was_over and self.fault is None:
+            log.info("there is room again")
+        elif self.fault is not None and not was_over:
+            log.error("shards stop for lack of room", why=self.fault)
 
     def _look(self) -> None:
         self.memory_bytes = self._process.memory_info().rss

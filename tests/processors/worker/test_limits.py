@@ -10,6 +10,21 @@ from processors.worker.disk_usage import DiskUsage
 from processors.worker.limits import Allowed, Limits
 
 
+async def test_the_log_says_when_room_ends_and_when_there_is_some_again(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"four")
+    limits = Limits(tmp_path, Allowed(disk_bytes_max=3, disk_free_bytes_min=0))
+    with capture_logs() as entries:
+        for _ in range(3):
+            await limits.check()
+        (tmp_path / "file").write_bytes(b"")
+        for _ in range(3):
+            await limits.check()
+    [stop, on] = entries
+    assert stop["event"] == "shards stop for lack of room"
+    assert "worker.disk_max_mib" in stop["why"]
+    assert on["event"] == "there is room again"
+
+
 async def test_what_cannot_be_measured_stays_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
