@@ -131,6 +131,8 @@ def _await_leaders(topic: Topic) -> None:
     deadline = time.monotonic() + REQUEST_TIMEOUT_S
     while time.monotonic() < deadline:
         try:
+            # Partitions that the topic doesn't have never get leaders.
+            check(topic)
             topic_bounds(topic)
         except TopicError:
             time.sleep(_LEADERS_POLL_S)

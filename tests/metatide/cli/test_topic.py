@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from state.store import StorePosition
 from state.store.families import shard_identity
 from state.topic import Topic, TopicClient
 from state.topic.client import topic_bounds
+from state.topic.settings import REQUEST_TIMEOUT_S
 from tests.connectors.connector_runs import connecting, new_topic, until
 from tests.metatide.demo import workload_runs
 from tests.support import local_http
@@ -60,7 +62,9 @@ def test_another_number_of_partitions_is_refused(kafka_broker: str) -> None:
     topic_admin.create(events)
     other = Topic(events.servers, events.name, 5)
     for arguments in (["topic", "create"], ["topic", "show"], ["events"]):
+        began = time.monotonic()
         error = invoke(other, *arguments).exception
+        assert time.monotonic() - began < REQUEST_TIMEOUT_S / 2, "nothing is waited for"
         assert "has 3 partitions, the configuration says 5" in str(error)
 
 
