@@ -86,9 +86,12 @@ def command(effective: Effective) -> None:
 
 async def _work(config: Config) -> None:
     """Runs the worker. The servers are prepared while it joins the group, which takes time."""
-    if config.worker.port:
-        require_port(config.worker.port, "worker.port", config.worker.host)
     port = config.worker.port or free_port()
+    require_port(port, "worker.port", config.worker.host)
+    thrift = config.thrift
+    for name, wanted in (("thrift.port", thrift.port), ("thrift.http_port", thrift.http_port)):
+        if wanted is not None:
+            require_port(wanted or free_port(), name, thrift.host)
     with traced(config, "metatide-work") as tracing:
         await _run(config, Worker(_settings(config, port), tracing), port)
 

@@ -11,7 +11,7 @@ from metatide.advertised import joined
 from metatide.config import Config
 from metatide.process.metrics import process_metrics
 from metatide.process.stop_signals import STOP_SIGNALS
-from metatide.stack.machine import free_port
+from metatide.stack.machine import free_port, require_port
 from metatide.topic import find_topic
 from metatide.worker.epoch_watch import EpochWatch
 from metatide.worker.from_images import ImagedShard, ImagedShards
@@ -67,6 +67,8 @@ async def serve_images(config: Config, folder: Path, every_s: float) -> None:
     """Serves until a signal arrives. The images are copied to this folder, and each so many seconds
     newer ones are looked for.
     """
+    port = config.http.port or free_port()
+    require_port(port, "http.port", config.http.host)
     primary = open_primary(config)
     assert primary is not None
     topic = await asyncio.to_thread(find_topic, config)
@@ -85,7 +87,6 @@ async def serve_images(config: Config, folder: Path, every_s: float) -> None:
         checks=[_complete(imaged)],
         more_metrics=[primary.fallback.metrics.registry, process_metrics(), imaged.registry],
     )
-    port = config.http.port or free_port()
     server = ReadServer(app, config.http.host, port, tls(config))
     log.info("listening", address=joined(config.http.host, port))
     try:
