@@ -16,7 +16,7 @@ from hive.errors import NoTopicError
 from metatide.stack.kafka import Kafka
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch
-from processors.consumer import faust_transport
+from processors.consumer import faust_transport  # noqa: F401 - It changes how aiokafka asks.
 from state.topic import Topic
 from state.topic.client import topic_bounds
 from tests.support.kafka.topics import new_topic
@@ -59,7 +59,6 @@ _ASKING_S: Final = 2.0
 
 
 async def _ask_as_faust(topic: Topic) -> None:
-    assert faust_transport.Transport
     client = AIOKafkaClient(bootstrap_servers=topic.servers)
     await client.bootstrap()
     try:

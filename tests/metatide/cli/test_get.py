@@ -250,7 +250,7 @@ def test_the_configured_worker_is_read_from(
 
 
 @pytest.mark.parametrize(
-    ("host", "certificate", "asked"),
+    ("host", "certificate", "fault"),
     [
         ("::1", "", "http://[::1]:1 does not answer"),
         ("0.0.0.0", "", "http://127.0.0.1:1 does not answer"),
@@ -258,7 +258,7 @@ def test_the_configured_worker_is_read_from(
     ],
 )
 def test_the_configured_worker_is_asked_where_and_as_it_listens(
-    host: str, certificate: str, asked: str, tmp_path: Path
+    host: str, certificate: str, fault: str, tmp_path: Path
 ) -> None:
     environment = {
         "METATIDE_WORKER_HOST": host,
@@ -268,7 +268,7 @@ def test_the_configured_worker_is_asked_where_and_as_it_listens(
     }
     command = ["get", "event", "--data-dir", str(tmp_path)]
     done = CliRunner().invoke(root, command, env=environment)
-    assert str(done.exception).startswith(asked)
+    assert str(done.exception).startswith(fault)
 
 
 def test_a_server_that_is_not_there() -> None:

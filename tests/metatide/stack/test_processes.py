@@ -8,7 +8,7 @@ from hive.errors import InputError
 from metatide.config import load
 from metatide.stack.kept_secret import WORKERS_SECRET
 from metatide.stack.ports import Ports
-from metatide.stack.processes import services
+from metatide.stack.processes import Ours, services
 
 
 def test_the_first_worker_has_the_port_for_http_and_the_others_free_ones(tmp_path: Path) -> None:
@@ -73,4 +73,6 @@ def test_addresses_of_processes_can_be_asked(host: str, near: str, tmp_path: Pat
     }
     ours = services(load(environ=environ), Ports(tmp_path / "ports.json"))
     assert {service.address.rpartition(":")[0] for service in ours} == {f"http://{near}"}
-    assert [s.thrift for s in ours if s.thrift is not None] == [f"thrift://{near}:9083"]
+    assert [each.thrift for each in ours if isinstance(each, Ours) and each.thrift is not None] == [
+        f"thrift://{near}:9083"
+    ]
