@@ -53,6 +53,7 @@ MOUNTED = "/etc/metatide/files"
 VALUES: dict[str, Any] = {
     "thrift.port": 9083,
     "thrift.http_port": 9084,
+    "kafka.topic": "of.the-topic_1",
     "kafka.bootstrap_servers": "kafka-a:9092,kafka-b:9092",
     "kafka.security_protocol": "sasl_ssl",
     "kafka.sasl_mechanism": "OAUTHBEARER",
