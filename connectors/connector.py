@@ -17,6 +17,7 @@ from connectors.log.last_event import LastEvent
 from connectors.log.pacing import Pacing
 from connectors.log.source import Source
 from connectors.metrics import Fault, Metrics
+from connectors.partitions_watch import PartitionsWatch
 from connectors.publish import publisher, tails
 from connectors.publish.history_watch import HistoryChanged
 from connectors.publish.publish_session import EpochChanged, PublishSession
@@ -113,6 +114,7 @@ class Connector:
         # create what is written to would give it one partition.
         signals.create(self._topic)
         topic_admin.create(self._topic)
+        partitions = PartitionsWatch(self._topic)
         with suppress(StoppedError):
             while self._going_on():
                 # Each attempt logs in and writes records that are kept, so the database must be
@@ -121,9 +123,9 @@ class Connector:
                 # Unacknowledged records are dropped at its end: the next session, or another
                 # connector, sees in the topic what is missing.
                 with closing(Sender(self._topic, self._going_on)) as sender:
-                    self._publish(sender)
+                    self._publish(sender, partitions)
 
-    def _publish(self, sender: Sender) -> None:
+    def _publish(self, sender: Sender, partitions: PartitionsWatch) -> None:
         """Publishes from the tails until an epoch begins or brokers were late."""
         resumed = self._resume(sender)
         session = PublishSession(
@@ -137,13 +139,13 @@ class Connector:
             tracing=self._tracing,
         )
         try:
-            self._follow(session)
+            self._follow(session, partitions)
             while session.must_compare and self._going_on():
                 log.debug("what brokers hold is compared with the log")
                 self._learn(session)
                 if not session.compare(self._tails()):
                     break
-                self._follow(session)
+                self._follow(session, partitions)
         except EpochChanged:
             log.warning("an epoch has begun that this connector didn't begin")
         except HistoryChanged as changed:
@@ -186,13 +188,14 @@ class Connector:
     def _tails(self) -> tails.Tails:
         return tails.find(self._topic, self._compared_to if self._is_doubtful else None)
 
-    def _follow(self, session: PublishSession) -> None:
+    def _follow(self, session: PublishSession, partitions: PartitionsWatch) -> None:
         rests = Pacing(self._pace.poll_interval_ms / 1000)
         status = self._status
         while self._going_on() and not session.must_compare:
             began = time.monotonic()
             if is_later(self._requested_epoch(), status.epoch):
                 raise EpochChanged
+            partitions.look()
             busy = session.step()
             if status.waits_for is not None:
                 log.info("publishing", epoch=status.epoch, event_id=session.position)

@@ -70,11 +70,16 @@ def create(topic: Topic) -> bool:
 def check(topic: Topic) -> None:
     """Refuses a topic with another number of partitions."""
     # Metadata of a single topic isn't asked for: by that, brokers create it, with one partition.
-    count = TopicClient(topic.servers, topic.name, topic.security).describe().shards
+    require_count(topic, TopicClient(topic.servers, topic.name, topic.security).describe().shards)
+
+
+def require_count(topic: Topic, count: int) -> None:
+    """Refuses another number of partitions than the configured one."""
     if count != topic.shards:
         raise OtherTopicError(
             f"the topic {topic.name} has {count} partitions, the configuration says "
-            f"{topic.shards}: set kafka.partitions = {count}, or another kafka.topic"
+            f"{topic.shards}: set kafka.partitions = {count} while no connector runs, or another "
+            "kafka.topic"
         )
 
 

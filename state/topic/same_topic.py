@@ -1,4 +1,5 @@
-"""Ends what goes on from an earlier state once the topic behind it is another one."""
+"""Ends what goes on from an earlier state once the topic behind it is another one, or has other
+partitions."""
 
 import asyncio
 import time
@@ -49,5 +50,10 @@ async def watch_topic(client: TopicClient, topic: Topic) -> None:
 
 
 def _check(current: Topic, topic: Topic) -> None:
-    if (current.id, current.shards) != (topic.id, topic.shards):
+    if current.id != topic.id:
         raise MachineError(f"the topic {topic.name} was created anew: start this process again")
+    if current.shards != topic.shards:
+        raise MachineError(
+            f"the topic {topic.name} has {current.shards} partitions instead of {topic.shards}: "
+            "start this process again"
+        )

@@ -18,6 +18,7 @@ import aiohttp.connector
 import structlog
 import uvicorn.server
 
+import connectors.connector
 import connectors.loads.batch
 import connectors.loads.end_gate
 import connectors.loads.loader
@@ -92,6 +93,8 @@ class Surroundings:
         database: Any = self.database
         return [
             *knobs.replacements(self._turned_knobs),
+            # Nobody adds partitions here.
+            (connectors.connector, "PartitionsWatch", lambda _: SimpleNamespace(look=lambda: None)),
             (connectors.publish.producer, "Producer", producer),
             (connectors.publish.producer, "Consumer", consumer),
             (processors.worker.signals_producer, "Producer", producer),

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 
 from hive.errors import MachineError, TopicError
 from state.topic import Topic, TopicClient, same_topic
@@ -37,6 +38,15 @@ def test_another_one_is_refused(kafka_broker: str) -> None:
         check_same(topic)
     new_topic(kafka_broker, 2, topic.name)
     with pytest.raises(MachineError, match="created anew"):
+        check_same(topic)
+
+
+def test_more_partitions_are_told(kafka_broker: str) -> None:
+    topic = new_topic(kafka_broker, 2)
+    wanted = NewPartitions(topic.name, 3)
+    admin = topic.admin()
+    admin.create_partitions([wanted])[topic.name].result(PATIENCE_S)
+    with pytest.raises(MachineError, match="3 partitions instead of 2"):
         check_same(topic)
 
 
