@@ -31,7 +31,7 @@ from hive.errors import (
     StoppedError,
 )
 from hive.names import storable
-from hive.reader.engines import pooled_engine
+from hive.reader.engines import pooled_engine, without_limits
 from hive.reader.snapshot import open_snapshot
 from state.records import Scope, ScopeKind
 from state.records.epochs import is_later
@@ -57,7 +57,7 @@ _RETRY_S_FIRST, _RETRY_S_MAX = 0.2, 2.0
 
 def loads_engine(url: str) -> Engine:
     """An engine that keeps a connection for each thread: a login takes many round trips."""
-    return pooled_engine(url, WORKERS + 1)
+    return without_limits(pooled_engine(url, WORKERS + 1))
 
 
 class Loader:

@@ -10,7 +10,7 @@ from hive.errors import InputError
 from hive.reader.cursors import LastAnswer, LongAnswer
 from hive.reader.login import Login, PasswordError, split_login
 from hive.reader.lost_hosts import libpq_settings, notice_lost_host
-from hive.reader.sessions import prepare_sessions
+from hive.reader.sessions import end_limits, prepare_sessions
 
 # A statement whose tables aren't joined multiplies rows: it must not be run at all.
 warnings.filterwarnings("error", ".*has a cartesian product", sa.exc.SAWarning)
@@ -74,6 +74,13 @@ def pooled_engine(url: str | sa.URL, connections: int) -> sa.Engine:
 def unpooled_engine(url: str | sa.URL) -> sa.Engine:
     """An engine that keeps no connection."""
     return open_engine(url, poolclass=sa.NullPool)
+
+
+def without_limits(engine: sa.Engine) -> sa.Engine:
+    """The engine, whose sessions may read for as long as a load of a large table takes, whatever
+    the server grants others."""
+    sa.event.listen(engine, "connect", end_limits)
+    return engine
 
 
 def connect_for_one_statement(engine: sa.Engine) -> sa.Connection:

@@ -18,7 +18,7 @@ from connectors.loads.plan import Planned, everything
 from connectors.loads.replica import open_reached
 from connectors.publish import tails
 from hive.errors import MachineError
-from hive.reader.engines import unpooled_engine
+from hive.reader.engines import unpooled_engine, without_limits
 from hive.schema import Version
 from metatide.config import Config, Effective, configured
 from metatide.process.consoles import PlainConsole
@@ -86,7 +86,7 @@ def command(
         )
     check_patterns((*tables, *but))
     lists = TableLists(tables, but)
-    database = find_database(unpooled_engine(url))
+    database = find_database(without_limits(unpooled_engine(url)))
     planned = _plan(database, lists, tail.furthest.event_id)
     partitions = sum(plan.partitions for plan in planned)
     if engine == "spark" or (engine == "auto" and partitions >= SPARK_PARTITIONS_MIN):

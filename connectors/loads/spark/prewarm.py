@@ -34,7 +34,7 @@ from connectors.loads.spark.task_messages import (
 )
 from connectors.publish import tails
 from hive.errors import SourceError
-from hive.reader.engines import unpooled_engine
+from hive.reader.engines import unpooled_engine, without_limits
 from state.records import Scope
 from state.topic import Topic
 
@@ -94,7 +94,7 @@ def _round(
     begins = context.parallelize(list(loads.items()), 1 + len(loads) // _BEGINS_A_TASK)
     begins.mapPartitions(partial(tasks.begin, reach)).count()
     published = tails.find(reach.topic).furthest.event_id
-    database = Database(unpooled_engine(reach.url), reach.version)
+    database = Database(without_limits(unpooled_engine(reach.url)), reach.version)
     with ExitStack() as stack:
         snapshot = stack.enter_context(open_reached(database, published))
         work = list(share_out(snapshot, due, loads))

@@ -37,7 +37,7 @@ from connectors.loads.spark.task_messages import (
 )
 from connectors.log.last_event import LastEvent, read_last_event
 from hive.errors import MetatideError, RefusedLoadError
-from hive.reader.engines import unpooled_engine
+from hive.reader.engines import unpooled_engine, without_limits
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from state.records import Scope
 from state.topic import Topic
@@ -167,7 +167,7 @@ def _database(reach: Reach) -> Database:
 @lru_cache(maxsize=1)
 def _engine(url: str) -> Engine:
     """One engine for all tasks of a process, so that compiled statements are reused."""
-    return unpooled_engine(url)
+    return without_limits(unpooled_engine(url))
 
 
 @contextmanager

@@ -3,10 +3,12 @@ connections are used.
 """
 
 import shlex
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import Mock
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
@@ -14,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 from hive.errors import InputError
 from hive.reader import engines, sessions
 from hive.reader import login as logins
-from hive.reader.engines import open_engine, pooled_engine
+from hive.reader.engines import open_engine, pooled_engine, unpooled_engine, without_limits
 from tests.hive.reader.private_servers import (
     CERTIFIED,
     engine_of,
@@ -113,10 +115,77 @@ def test_mysql_connections_of_a_pool_are_not_used_for_good(
     engine.dispose()
 
 
-@pytest.mark.parametrize(("version", "commands"), [(100_023, []), (110_000, ["SET jit = off"])])
-def test_a_release_that_compiles_nothing_is_told_nothing(version: int, commands: list[str]) -> None:
+@pytest.mark.parametrize(("version", "compiles"), [(100_023, False), (110_000, True)])
+def test_a_release_that_compiles_nothing_is_not_told_not_to(version: int, compiles: bool) -> None:
     connection = Mock()
     connection.info.parameter_status.return_value = "UTF8"
     connection.info.server_version = version
+    connection.execute.return_value.fetchone.return_value = (None, "", "")
     sessions._prepare_postgresql(connection, None)
-    assert [call.args[0] for call in connection.execute.call_args_list] == commands
+    [call] = connection.execute.call_args_list
+    assert ("'jit'" in call.args[0]) is compiles
+
+
+def test_numbers_come_unrounded_whatever_the_server_is_told(
+    new_database: Callable[[], str],
+) -> None:
+    url = sa.make_url(new_database())
+    with unpooled_engine(url).begin() as connection:
+        connection.exec_driver_sql(f"ALTER DATABASE {url.database} SET extra_float_digits = 0")
+    with unpooled_engine(url).connect() as connection:
+        number = connection.scalar(sa.text("SELECT CAST('0.1' AS float8) + CAST('0.2' AS float8)"))
+    assert number == 0.1 + 0.2
+
+
+def test_a_session_that_a_pooler_gives_to_several_clients_is_refused(
+    new_database: Callable[[], str],
+) -> None:
+    """The pooler is one whose clients get the same session one after the other."""
+    url = new_database().replace("postgresql+psycopg", "postgresql")
+    with psycopg.connect(url) as session:
+        sessions._prepare_postgresql(session, None)
+        # A pooler of sessions resets them.
+        session.commit()
+        session.autocommit = True
+        session.execute("DISCARD ALL")
+        session.autocommit = False
+        sessions._prepare_postgresql(session, None)
+        with pytest.raises(psycopg.OperationalError, match="pool_mode=session"):
+            sessions._prepare_postgresql(session, None)
+        assert session.closed
+
+
+def test_a_load_may_take_longer_than_the_server_grants(new_database: Callable[[], str]) -> None:
+    url = sa.make_url(new_database())
+    limits = "statement_timeout", "idle_in_transaction_session_timeout", "transaction_timeout"
+    with unpooled_engine(url).begin() as connection:
+        for name in limits:
+            connection.exec_driver_sql(f"ALTER DATABASE {url.database} SET {name} = '100ms'")
+    with pytest.raises(sa.exc.DBAPIError, match="timeout"):
+        read_slowly(unpooled_engine(url), "pg_sleep(0.3)")
+    read_slowly(without_limits(unpooled_engine(url)), "pg_sleep(0.3)")
+
+
+@pytest.mark.mariadb
+def test_a_load_from_mariadb_may_take_longer_than_the_server_grants(
+    new_mariadb_database: Callable[[], str],
+) -> None:
+    url = new_mariadb_database()
+    limit = "SET GLOBAL max_statement_time ="
+    with unpooled_engine(url).connect() as connection:
+        connection.exec_driver_sql(f"{limit} 0.1")
+        try:
+            with pytest.raises(OperationalError, match="max_statement_time"):
+                read_slowly(unpooled_engine(url), "SLEEP(0.3)")
+            read_slowly(without_limits(unpooled_engine(url)), "SLEEP(0.3)")
+        finally:
+            connection.exec_driver_sql(f"{limit} 0")
+
+
+def read_slowly(engine: sa.Engine, wait: str) -> None:
+    """A transaction that is idle for a while between two statements, each of which takes one."""
+    statement = sa.text(f"SELECT {wait} FROM (SELECT 1 UNION SELECT 2) rows_of_two")
+    with engine.connect() as connection:
+        connection.execute(statement)
+        time.sleep(0.3)
+        connection.execute(statement)

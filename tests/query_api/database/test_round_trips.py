@@ -143,6 +143,8 @@ def test_a_snapshot_stays_at_its_moment_whatever_the_default_is(
                 with open_snapshot(engine, VERSION) as snapshot:
                     [(level,)] = snapshot.rows(sa.text("SELECT @@SESSION.tx_isolation"))
                     assert level == "REPEATABLE-READ"
+                # Otherwise each transaction would set it, which takes two round trips.
+                assert engine.dialect.default_isolation_level == "REPEATABLE READ"
                 engine.dispose()
         finally:
             connection.exec_driver_sql(set_default.format("REPEATABLE READ"))
