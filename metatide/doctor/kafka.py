@@ -1,11 +1,13 @@
 """Checks of the broker and the topic."""
 
 import importlib.util
-from collections.abc import Mapping
+import socket
+from collections.abc import Iterable, Mapping
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
+    BrokerMetadata,
     ConfigResource,
     ResourceType,
 )
@@ -45,7 +47,24 @@ def reachable(target: Target) -> Finding:
             f"{target.kafka} doesn't answer librdkafka: {errors.text or reason(error)}",
             "start the broker, or correct kafka.bootstrap_servers (--kafka) or the login (kafka.*)",
         )
+    unreached = _unreached(brokers.values())
+    if unreached is not None:
+        return failed(
+            f"{target.kafka} answers, but it calls a broker {unreached}",
+            "set advertised.listeners of each broker to an address that is reached from here, from "
+            "connectors and from workers",
+        )
     return ok(f"{target.kafka}, {len(brokers)} broker{'s' if len(brokers) > 1 else ''}")
+
+
+def _unreached(brokers: Iterable[BrokerMetadata]) -> str | None:
+    """The address of a broker to which there is no way, and why."""
+    for broker in brokers:
+        try:
+            socket.create_connection((broker.host, broker.port), TIMEOUT_S).close()
+        except OSError as error:
+            return f"{broker.host}:{broker.port}, which can't be reached: {error.strerror or error}"
+    return None
 
 
 def reachable_by_workers(target: Target) -> Finding:
@@ -117,7 +136,8 @@ def topic(target: Target) -> Finding:
         return failed(
             f"{target.topic} has {len(metadata.partitions)} partitions, the configuration says "
             f"{target.partitions}",
-            f"set kafka.partitions = {len(metadata.partitions)}: a shard cannot be split",
+            f"stop all connectors, then set kafka.partitions = {len(metadata.partitions)}: a shard "
+            "cannot be split",
         )
     wanted = {"cleanup.policy": "delete", "retention.ms": _FOREVER, "retention.bytes": _FOREVER}
     wrong = {name: value for name, value in wanted.items() if settings[name] != value}
@@ -169,7 +189,7 @@ def _client(target: Target) -> AdminClient:
 def _settings(client: AdminClient, kind: ResourceType, name: str) -> dict[str, str]:
     resource = ConfigResource(kind, name)
     [answer] = client.describe_configs([resource], request_timeout=TIMEOUT_S).values()
-    return {entry.name: str(entry.value) for entry in answer.result(TIMEOUT_S).values()}
+    return {entry.name: str(entry.value) for entry in answer.result().values()}
 
 
 def _judged_size(owner: str, name: str, settings: Mapping[str, str]) -> Finding:

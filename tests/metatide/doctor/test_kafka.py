@@ -15,9 +15,12 @@ from confluent_kafka.cimpl import NewTopic
 
 from metatide.doctor import CHECKS, Status, Target, examine, kafka
 from metatide.stack import jars
+from metatide.stack.kafka import Kafka
 from metatide.stack.machine import LOOPBACK, free_port
+from metatide.stack.ports import Ports
 from tests.support.logins.certificates import Authority
 from tests.support.logins.openssl import openssl
+from tests.support.processes import open_folder, running
 from tests.support.programs import system_program
 
 LIBRARIES = "kafka", "kafka by workers", "kafka by Spark"
@@ -59,6 +62,34 @@ def test_what_a_broker_does_not_tell_is_no_matter_of_rights_alone(
     [failed] = examine(target(kafka_broker), [replace(size[0], needs=None)])
     assert failed.finding.status is Status.FAILED
     assert "it took too long" in failed.finding.detail
+
+
+class Misnamed(Kafka):
+    """A broker that answers where it is asked, but sends clients elsewhere."""
+
+    def _write_config(self, path: Path, data: Path) -> Path:
+        with super()._write_config(path, data).open("a") as file:
+            # The last line of a key counts.
+            file.write(f"advertised.listeners=PLAINTEXT://{LOOPBACK}:1\n")
+        return path
+
+
+def test_a_broker_by_whose_own_name_nobody_gets_there_is_told() -> None:
+    with open_folder() as folder:
+        misnamed = Misnamed(folder / "kafka", Ports(folder / "ports.json"))
+        with running(misnamed, folder / "log"):
+            finding = kafka.reachable(target(misnamed.address))
+            assert finding.status is Status.FAILED
+            assert finding.detail == (
+                f"{misnamed.address} answers, but it calls a broker {LOOPBACK}:1, which can't be "
+                "reached: Connection refused"
+            )
+            assert "advertised.listeners" in (finding.remedy or "")
+            # A broker may also be frozen in the middle of the checks.
+            size = [check for check in CHECKS if check.run is kafka.record_size]
+            [late] = examine(target(misnamed.address), [replace(size[0], needs=None)])
+    assert late.finding.status is Status.FAILED
+    assert "Timed out" in late.finding.detail
 
 
 def test_spark_needs_its_own_jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +194,9 @@ def test_a_topic_that_loses_records_is_refused(
 def test_another_number_of_partitions_is_refused(kafka_broker: str) -> None:
     finding = kafka.topic(target(kafka_broker, topic(kafka_broker, partitions=3)))
     assert finding.status is Status.FAILED
-    assert finding.remedy == "set kafka.partitions = 3: a shard cannot be split"
+    assert finding.remedy == (
+        "stop all connectors, then set kafka.partitions = 3: a shard cannot be split"
+    )
 
 
 @pytest.mark.parametrize(
