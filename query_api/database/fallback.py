@@ -119,6 +119,12 @@ class Fallback:
             self.metrics.ended(Result.REFUSED)
             log.exception("a read of the database failed")
             raise UnansweredError("the metastore's database refused a read", 1.0) from error
+        except UnicodeEncodeError as error:
+            self._answered()
+            raise InputError(
+                f"the metastore's database can't hold {error.object!r}: its encoding is "
+                f"{error.encoding}"
+            ) from error
         except InputError:
             # The database has answered; the question was wrong.
             self._answered()

@@ -9,10 +9,13 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
-from hive.errors import NoSuchObjectError, RemoteDatabaseError, UnansweredError
+from hive.errors import InputError, NoSuchObjectError, RemoteDatabaseError, UnansweredError
 from hive.names import DatabaseName, TableName, table_name
+from hive.reader.engines import unpooled_engine
 from hive.reader.snapshot import DatabaseSnapshot
+from hive.schema import Version, create
 from metatide.stack.machine import free_port
+from metatide.stack.postgres import connect
 from query_api.database import DatabaseObjects, Fallback, Primary
 from query_api.database import fallback as module
 from query_api.database.breaker import FAILURES_MAX, PAUSE_S_MAX, PAUSE_S_MIN, Breaker
@@ -138,6 +141,24 @@ class Nonsense(CurrentEvent, frozen=True):
     def answer(self, objects: Objects) -> int:
         assert isinstance(objects, DatabaseObjects)
         return len(objects.snapshot.rows(sa.text("SELECT nothing FROM nowhere")))
+
+
+async def test_a_name_that_the_encoding_of_the_database_lacks_is_a_wrong_question(
+    new_database: Callable[[], str],
+) -> None:
+    beside = sa.make_url(new_database())
+    url = beside.set(database=f"{beside.database}_latin")
+    with connect(beside) as server:
+        server.execute(
+            f"CREATE DATABASE {url.database} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'"
+        )
+    create(unpooled_engine(url), Version.V4_1)
+    async with fallback(url.render_as_string(hide_password=False)) as database:
+        with pytest.raises(InputError, match=r"can't hold '日本': its encoding is"):
+            await database.answer(GetTable(TableName("hive", "default", "日本")))
+        answer = await database.answer(GetTable(TableName("hive", "default", "née")))
+        assert isinstance(answer.value, NoSuchObjectError)
+        assert count(database, Result.ANSWERED) == 2
 
 
 async def test_a_read_that_the_database_refuses_is_no_outage(small_world: World) -> None:
