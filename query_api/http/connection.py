@@ -43,6 +43,7 @@ REQUEST_S_MAX: Final = 20
 STUCK_S_MAX: Final = 30
 """A response is given up if the client takes none of it for this long."""
 _ENDS: Final = "the server is shutting down: retry, or ask another worker"
+_RETRY_AFTER: Final = b"retry-after: 1\r\n"
 _LONG_HEAD: Final = f"a request's head has more than {HEAD_BYTES_MAX} bytes"
 _MANY_REQUESTS: Final = f"more than {PIPELINED_MAX} requests wait for their responses"
 _NO_LINGERING: Final = pack("ii", 1, 0)
@@ -346,6 +347,7 @@ class ReadConnection(HttpToolsProtocol):
             body = problem(status, detail)
             self.transport.write(
                 STATUS_LINE[status]
+                + (_RETRY_AFTER if status == 503 else b"")
                 + b"content-type: application/problem+json\r\nconnection: close\r\n"
                 + b"content-length: %d\r\n\r\n" % len(body)
                 + body

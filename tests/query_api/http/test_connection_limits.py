@@ -115,8 +115,9 @@ def test_too_many_bytes_in_flight_end_the_connection_that_has_most(budget: Budge
         other.sendall(head + b" " * 10_000)
         wait_for(lambda: budget.bytes >= 10_000)
         sender.sendall(head + b" " * 150_000)
-        [(status, _, body)] = response(sender)
+        [(status, headers, body)] = response(sender)
         assert status == "HTTP/1.1 503 Service Unavailable"
+        assert headers["retry-after"] == "1"
         assert json.loads(body)["detail"] == TOO_MANY_BYTES
 
 

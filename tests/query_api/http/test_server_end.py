@@ -70,6 +70,7 @@ def test_one_that_takes_too_long_is_refused_so_that_another_worker_is_asked(
     [(status, headers, body)] = answer_at_the_end(SlowApp(20), "/whole")
     assert status == "HTTP/1.1 503 Service Unavailable"
     assert headers["content-type"] == "application/problem+json"
+    assert headers["retry-after"] == "1"
     assert json.loads(body)["detail"].startswith("the server is shutting down")
 
 
