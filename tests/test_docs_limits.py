@@ -26,7 +26,10 @@ from query_api.http import (
 )
 from query_api.latest import former_names
 from query_api.reads import read
+from query_api.thrift import shadow
+from query_api.thrift.java import expressions, gateway
 from query_api.thrift.methods import tables
+from query_api.thrift.protocol import scanner
 from state import tables as state_tables
 from state.records import actions, epochs
 from state.topic import settings
@@ -42,6 +45,14 @@ LIMITS: Final[dict[str, tuple[str, ...]]] = {
     "connectors.md": (
         f"larger than {envelope.MESSAGE_BYTES_MAX // MIB} MiB (inflated",
         f"than the topic takes ({settings.RECORD_BYTES_MAX // MIB} MiB)",
+    ),
+    "endpoint.md": (
+        f"have {expressions.EXPRESSION_BYTES_MAX // KIB} KiB and take {gateway.CALL_TIMEOUT_S:g} s",
+        f"{expressions.WAITING_MAX} may wait at a time, and {expressions.REMEMBERED:,} results",
+        f"than {scanner.STEPS_MAX:,} and one for every",
+        f"more than {scanner.READ_STEPS_MAX:,} values is left",
+        f"list of more than {requirement.WRITE_IDS_CHARS_MAX:,} characters",
+        f"or {shadow.WAITING_MAX} calls wait to be",
     ),
     "filters.md": (
         f"may have {parser.MAX_CHARACTERS:,} characters",
