@@ -5,7 +5,6 @@ from typing import Final
 import msgspec
 
 from state.records.objects import (
-    UNKNOWN_OWNER_TYPE,
     ColumnStatisticsImage,
     ConstraintImage,
     NameImage,
@@ -21,8 +20,7 @@ class StoredName(msgspec.Struct, frozen=True, array_like=True, gc=False):
     type: str
     owner: str | None
     comment: str | None
-    owner_type: int = UNKNOWN_OWNER_TYPE
-    """See `NameImage`."""
+    owner_type: int
 
 
 _encode = msgspec.msgpack.Encoder().encode

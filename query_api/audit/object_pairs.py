@@ -13,7 +13,7 @@ from hive.thrift.types import Struct
 from hive.thrift.view import PartitionView, TableView
 from query_api.objects import ColumnFigures, Objects, Values
 from query_api.targets import Target, TargetKind
-from state.records.objects import CONSTRAINTS, UNKNOWN_OWNER_TYPE, ConstraintKind
+from state.records.objects import CONSTRAINTS, ConstraintKind
 from state.shard_reader import NameLine
 
 PARTITIONS_AT_ONCE: Final = 500
@@ -118,19 +118,14 @@ def _names(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
         {line.table: line for line in side.names(target.db)} for side in (cache, database)
     )
     for name in dict.fromkeys((*ours, *theirs)):
-        ours_of, theirs_of = ours.get(name), theirs.get(name)
-        exact = ours_of is None or ours_of.owner_type != UNKNOWN_OWNER_TYPE
-        yield Pair(
-            f"name {name}", _line_parts(ours_of, exact), _line_parts(theirs_of, exact), _read_line
-        )
+        parts = _line_parts(ours.get(name)), _line_parts(theirs.get(name))
+        yield Pair(f"name {name}", *parts, _read_line)
 
 
-def _line_parts(line: NameLine | None, exact: bool) -> Parts | None:
-    """The compared fields of a line; `exact` says whether both sides know the owner exactly."""
+def _line_parts(line: NameLine | None) -> Parts | None:
     if line is None:
         return None
-    owner = (line.owner, line.owner_type) if exact else (line.owner or "", None)
-    return (msgspec.json.encode((line.type, line.comment, *owner)),)
+    return (msgspec.json.encode((line.type, line.comment, line.owner, line.owner_type)),)
 
 
 def _functions(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:

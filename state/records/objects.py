@@ -24,8 +24,6 @@ from state.records.numbers import Long, Word
 _COLUMN_TYPE, _COLUMN_FIGURES = 2, 3
 _KIND_BITS = 16
 _UNTOLD = 1 << 30
-UNKNOWN_OWNER_TYPE = 0
-"""In records of releases that didn't write it."""
 INCOMPLETE_FIELDS = 1 << 31
 """The bit for statistics that lack a required figure: the metastore returns none of them."""
 
@@ -132,8 +130,7 @@ class NameImage(msgspec.Struct, frozen=True, array_like=True):
     type: str
     owner: str | None
     comment: str | None
-    owner_type: int = UNKNOWN_OWNER_TYPE
-    """With it, the owner is exact; else an empty one may stand for none."""
+    owner_type: int
 
 
 class FunctionImage(msgspec.Struct, frozen=True, array_like=True):

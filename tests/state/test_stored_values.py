@@ -1,11 +1,9 @@
 """What a shard stores is read as it was written, and present stores stay readable."""
 
-import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from state.records.objects import (
-    UNKNOWN_OWNER_TYPE,
     ColumnStatisticsImage,
     ConstraintImage,
     ConstraintKind,
@@ -51,8 +49,3 @@ def test_the_bytes_are_those_of_present_stores() -> None:
     assert constraint_data(key) == b"\x92\xc4\x01a\xc4\x02bc"
     figures = ColumnStatisticsImage(None, "hive", "a", 1, 258, b"figures")
     assert statistics_data(figures) == b"\0\0\0\0\0\0\1\2figures"
-
-
-def test_a_name_without_the_type_of_its_owner_is_read() -> None:
-    data = msgspec.msgpack.encode(("VIEW", "amy", None))
-    assert stored_name(data).owner_type == UNKNOWN_OWNER_TYPE

@@ -7,16 +7,14 @@ from hive.names import DatabaseName, TableName
 from hive.patterns import compile_request_pattern
 from hive.thrift.binary import encode
 from hive.thrift.types import Struct, i32, string
-from hive.thrift.view import View
 from query_api.objects import Objects, is_remote
-from query_api.reads.read import SHORT_MAX, Read
+from query_api.reads.read import Read
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
 from query_api.thrift.methods.databases import has_many_parts, plain_pattern
 from query_api.thrift.methods.outcome import Outcome, structs
 from query_api.thrift.methods.request import Arguments, CacheRequest, Understood, refuse_unknown
-from state.records.objects import UNKNOWN_OWNER_TYPE
 from state.shard_reader import NameLine
 
 TABLE_META: Final = Struct(
@@ -29,11 +27,8 @@ TABLE_META: Final = Struct(
     (6, "ownerName", string),
     (7, "ownerType", i32),
 )
-OWNERS_MAX: Final = 5_000
-"""Each table is judged by itself, which no other request can interrupt."""
 _REMEMBERED_METAS_MAX: Final = 5_000
 _REMEMBERED_CHARS_MAX: Final = 500
-_OWNER, _OWNER_TYPE = 3, 18
 
 
 class FindDatabases(Read[Outcome], frozen=True):
@@ -95,35 +90,7 @@ class FindTables(Read[Outcome], frozen=True):
         if not all(line.type for _, line in matching):
             return RelayReason.FORM
         lines = [item for item in matching if not self.types or item[1].type in self.types]
-        ordered = tuple(sorted(lines))
-        if any(line.owner_type == UNKNOWN_OWNER_TYPE for _, line in ordered):
-            return RelayReason.FORM if len(ordered) > OWNERS_MAX else FindOwners(ordered)
-        return structs([_meta_of(table, line) for table, line in ordered])
-
-
-class FindOwners(Read[Outcome], frozen=True):
-    """The third read, of the tables themselves, where a list was written by a release that left
-    the exact owner out.
-    """
-
-    lines: tuple[tuple[TableName, NameLine], ...]
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        return tuple(Target(TargetKind.TABLE, table) for table, _ in self.lines)
-
-    @property
-    def is_long(self) -> bool:
-        return len(self.lines) > SHORT_MAX
-
-    def answer(self, objects: Objects) -> Outcome:
-        return structs(
-            [
-                _meta_of(table, _with_owner(line, View(data)))
-                for table, line in self.lines
-                if (data := objects.table(table)) is not None
-            ]
-        )
+        return structs([_meta_of(table, line) for table, line in sorted(lines)])
 
 
 def get_table_meta(arguments: Arguments) -> Understood:
@@ -139,12 +106,6 @@ def get_table_meta(arguments: Arguments) -> Understood:
             plain_pattern(arguments.get("tbl_patterns")),
             tuple(arguments.get("tbl_types", ())),
         )
-    )
-
-
-def _with_owner(line: NameLine, table: View) -> NameLine:
-    return line._replace(
-        owner=table.text(_OWNER), owner_type=table.i32(_OWNER_TYPE) or UNKNOWN_OWNER_TYPE
     )
 
 

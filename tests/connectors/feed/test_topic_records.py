@@ -38,7 +38,7 @@ def test_a_partition_whose_values_read_like_a_table_does_not_touch_it() -> None:
 
 
 def test_a_line_in_a_list_of_names_does_not_touch_the_table() -> None:
-    assert not touches(change(PutName(NEW.database, NameImage("new", "", None, None))), NEW)
+    assert not touches(change(PutName(NEW.database, NameImage("new", "", None, None, 1))), NEW)
 
 
 SCOPE = Scope(ScopeKind.TABLE, NEW)

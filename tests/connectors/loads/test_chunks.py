@@ -32,7 +32,7 @@ def test_places_fill_up_to_one_row_of_numbers(chunks: list[int]) -> None:
         part = Load(sink, 0, "load", SCOPE, place, len(chunks))
         part.read_at(3)
         for number in range(count):
-            part.add("names", [NameImage(f"{place}.{number}", "", "", None)])
+            part.add("names", [NameImage(f"{place}.{number}", "", "", None, 1)])
             part.flush()
         assert part.chunks == count
         part.fill(max(chunks))

@@ -192,7 +192,7 @@ def test_what_an_event_builds_on_doubtful_ground_is_not_told_alone() -> None:
 
 def test_a_created_database_begins_without_the_names_of_an_earlier_one() -> None:
     shard = Shard()
-    name = PutName(DB, NameImage("old", "T", "o", None))
+    name = PutName(DB, NameImage("old", "T", "o", None, 1))
     shard.fold(change(1, name), change(7, CreateNames(DB), after=5))
     assert list(reader(shard).names(DB)) == []
 

@@ -69,7 +69,7 @@ def test_an_alter_of_another_database_than_ours_is_not_believed() -> None:
 
 def test_names_of_a_dropped_database_that_an_open_load_brings_are_kept_out() -> None:
     shard = Shard()
-    names = (NameImage("t", "T", "o", None),)
+    names = (NameImage("t", "T", "o", None, 1),)
     begin, *rest = whole(names_scope(DB), 5, names=names)
     shard.fold(change(5, CreateNames(DB), after=0), begin, change(6, DropDatabase(DB)), *rest)
     assert list(reader(shard).names(DB)) == []
@@ -81,7 +81,7 @@ def test_names_of_a_dropped_database_that_an_open_load_brings_are_kept_out() -> 
 
 def test_names_that_a_load_read_after_a_drop_are_of_the_next_database() -> None:
     shard = Shard()
-    names = (NameImage("t", "T", "o", None),)
+    names = (NameImage("t", "T", "o", None, 1),)
     shard.fold(change(5, after=0), *whole(names_scope(DB), 9, names=names))
     shard.fold(change(6, DropDatabase(DB)), change(7, CreateNames(DB)), change(9, after=7))
     assert [line.table for line in reader(shard).names(DB)] == ["t"]
@@ -92,11 +92,11 @@ def test_names_that_a_load_read_after_a_drop_are_of_the_next_database() -> None:
 
 def test_a_name_without_a_type_may_change_silently() -> None:
     shard = Shard()
-    shard.fold(change(1, CreateNames(DB)), change(2, PutName(DB, NameImage("t", "", "o", None))))
+    shard.fold(change(1, CreateNames(DB)), change(2, PutName(DB, NameImage("t", "", "o", None, 1))))
     loads = reader(shard).names_loads(DB)
     assert loads is not None
     assert loads.silent_at == 2
-    shard.fold(*whole(names_scope(DB), 3, names=(NameImage("u", "", "o", None),)))
+    shard.fold(*whole(names_scope(DB), 3, names=(NameImage("u", "", "o", None, 1),)))
     loads = reader(shard).names_loads(DB)
     assert loads is not None
     assert loads.silent_at == 3
@@ -104,7 +104,7 @@ def test_a_name_without_a_type_may_change_silently() -> None:
 
 def test_an_altered_name_that_stays_as_it_is_held_is_believed() -> None:
     shard = Shard()
-    own, other = NameImage("t", "T", "ann", None), NameImage("t", "T", "bob", None)
+    own, other = NameImage("t", "T", "ann", None, 1), NameImage("t", "T", "bob", None, 1)
     shard.fold(change(1, CreateNames(DB)), change(2, PutName(DB, own)))
     # Its writer had read another line, but writes the one that is held.
     assert shard.fold(change(3, PutName(DB, own, altered=True, before=other))) == []
@@ -113,7 +113,7 @@ def test_an_altered_name_that_stays_as_it_is_held_is_believed() -> None:
 
 def test_an_altered_name_from_another_database_is_not_believed() -> None:
     """Nothing says which line its writer had read."""
-    shard, held = Shard(), NameImage("t", "T", "ann", None)
+    shard, held = Shard(), NameImage("t", "T", "ann", None, 1)
     shard.fold(change(1, CreateNames(DB)), change(2, PutName(DB, held)))
     assert shard.fold(change(3, PutName(DB, held, altered=True))) == [names_scope(DB)]
     assert list(reader(shard).names(DB)) == []

@@ -217,7 +217,7 @@ def test_constraints_go_unsaid() -> None:
 
 
 def test_names_and_functions_of_a_database() -> None:
-    records = load_names(5, NameImage("orders", "MANAGED_TABLE", "ann", None))
+    records = load_names(5, NameImage("orders", "MANAGED_TABLE", "ann", None, 1))
     records.insert(0, change(5, after=0))
     names = facts(of_database(TargetKind.NAMES, SALES), *records)
     assert (names.refused, names.silent) == (None, False)
@@ -227,7 +227,7 @@ def test_names_and_functions_of_a_database() -> None:
 @pytest.mark.parametrize("loaded_again", [False, True])
 def test_names_are_silent_while_one_may_lack_its_type(loaded_again: bool) -> None:
     target = of_database(TargetKind.NAMES, SALES)
-    orders, typed = NameImage("orders", "", "ann", None), NameImage("orders", "V", "ann", None)
+    orders, typed = (NameImage("orders", kind, "ann", None, 1) for kind in ("", "V"))
     for records in (
         [change(5, after=0), *load_names(5, orders)],
         [change(5, after=0), *load_names(5), change(6, PutName(SALES, orders))],

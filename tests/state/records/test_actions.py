@@ -35,7 +35,7 @@ SUBJECTS: tuple[tuple[AnyAction, TableName | DatabaseName | None], ...] = (
     (actions.PutDatabase(DatabaseImage(DB, b"")), DB),
     (actions.DropDatabase(DB), DB),
     (actions.CreateNames(DB), DB),
-    (actions.PutName(DB, NameImage("t", "", None, None)), DB),
+    (actions.PutName(DB, NameImage("t", "", None, None, 1)), DB),
     (actions.DropName(DB, "t"), DB),
     (actions.PutFunction(DB, FunctionImage("f", b"")), DB),
     (actions.DropFunction(DB, "f"), DB),
