@@ -63,7 +63,6 @@ def create(topic: Topic) -> bool:
             f"the topic {topic.name} can't be created at {topic.servers}: {reason(error)}"
         ) from error
     _await_leaders(topic)
-    check(topic)
     return is_new
 
 
@@ -134,12 +133,14 @@ def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:
 def _await_leaders(topic: Topic) -> None:
     """Waits for the partitions: brokers confirm a new topic before its leaders are elected."""
     deadline = time.monotonic() + REQUEST_TIMEOUT_S
-    while time.monotonic() < deadline:
+    while True:
         try:
             # Partitions that the topic doesn't have never get leaders.
             check(topic)
             topic_bounds(topic)
         except TopicError:
+            if time.monotonic() >= deadline:
+                raise
             time.sleep(_LEADERS_POLL_S)
         else:
             return

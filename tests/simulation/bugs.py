@@ -55,7 +55,7 @@ BUGS: Final = (
     ),
     Bug(
         "a change under a partition's former values is taken at its word",
-        62,
+        71,
         "processors.fold.renamed_partitions",
         "    renamed = current_values(change, values)\n    for possible",
         "    renamed: list[tuple[str, ...]] = []\n    for possible",
