@@ -7,6 +7,7 @@ from hive.errors import InputError
 from metatide.config.schema import Reads
 from metatide.config.section import require_together
 from metatide.config.thrift import Thrift
+from query_api.renewed_tls import renewed_tls
 
 
 def server_tls(name: str, section: Reads | Thrift) -> ssl.SSLContext | None:
@@ -16,14 +17,13 @@ def server_tls(name: str, section: Reads | Thrift) -> ssl.SSLContext | None:
     certificate, key = section.tls_certificate, section.tls_key
     if certificate is None:
         return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    assert key is not None
     try:
-        context.load_cert_chain(certificate, key)
+        return renewed_tls(certificate, key)
     except OSError as error:
         raise InputError(
             f"{name}.tls_certificate {certificate} and {name}.tls_key {key} can't be used: {error}"
         ) from error
-    return context
 
 
 def trusted(ca: Path | None, name: str) -> ssl.SSLContext:

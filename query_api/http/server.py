@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 from query_api.http.app_state import AppState
 from query_api.http.connection import ReadConnection
 from query_api.in_flight import Budget
+from query_api.renewed_tls import renewed_tls
 from query_api.timeouts import FINISH_S_MAX
 
 KEEP_ALIVE_S: Final = 60
@@ -33,6 +34,7 @@ class ReadServer(uvicorn.Server):
 
     def __init__(self, app: ASGIApp, host: str, port: int, tls: Tls | None = None) -> None:
         self._ends = asyncio.Event()
+        self._tls = tls
         super().__init__(
             uvicorn.Config(
                 app,
@@ -55,6 +57,8 @@ class ReadServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # An application with ports of other protocols has a budget for all of them.
         self.lifespan.state.update(AppState(in_flight=Budget()))
+        if self._tls is not None:
+            self.config.ssl = renewed_tls(self._tls.certificate, self._tls.key)
         await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
