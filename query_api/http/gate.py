@@ -18,6 +18,11 @@ _ADMINS_ONLY: Final = (
 )
 
 
+_PASSED_ON: Final = frozenset(
+    (b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto")
+)
+"""What proxies add to a request."""
+
 PEER: Final = "peer"
 """Marks in the state of a scope that a peer has proved its request."""
 OPERATOR: Final = "operator"
@@ -119,7 +124,7 @@ class Gate:
         role `admin` if tokens are configured; otherwise only callers on this machine may
         administer. A page in a local browser could send such requests as well, so the request must
         name this machine as its host and be of type JSON, which browsers don't allow across
-        origins.
+        origins. What a proxy on this machine passes on is of anybody, who may name that host, too.
         """
         address = _address(scope)
         if scope.get("state", {}).get(OPERATOR):
@@ -132,10 +137,12 @@ class Gate:
                 )
             return Holder(name, address)
         host = header(scope, b"host") or b""
-        if not (is_loopback(address) and is_loopback(name_in(host))):
+        is_passed_on = any(name in _PASSED_ON for name, _ in scope["headers"])
+        if is_passed_on or not (is_loopback(address) and is_loopback(name_in(host))):
             raise ForbiddenError(
                 f"{why}without tokens (reads.tokens_path) only this machine may ask, by its own "
-                "name, or whoever proves the workers' secret (worker.secret_file)"
+                "name and through no proxy, or whoever proves the workers' secret "
+                "(worker.secret_file)"
             )
         if scope["method"] == "POST" and not is_json(header(scope, b"content-type")):
             raise ForbiddenError("send content-type: application/json")

@@ -152,6 +152,11 @@ def test_what_the_lists_leave_out_is_not_loaded(what: str, status: int) -> None:
         ("127.0.0.1", "http://localhost", {"host": ""}),
         ("127.0.0.1", "http://localhost", {"host": "[::1"}),
         ("127.0.0.1", "http://localhost", {"host": "evil.example:x@localhost"}),
+        ("127.0.0.1", "http://localhost", {"Forwarded": "for=10.1.2.3"}),
+        ("127.0.0.1", "http://localhost", {"Via": "1.1 gateway"}),
+        ("127.0.0.1", "http://localhost", {"X-Forwarded-For": "127.0.0.1"}),
+        ("127.0.0.6", "http://localhost", {"X-Forwarded-Proto": "http"}),
+        ("127.0.0.1", "http://127.0.0.1", {"X-Forwarded-Host": "metatide.example.com"}),
     ],
 )
 def test_without_tokens_only_this_machine_is_heard(
