@@ -38,6 +38,17 @@ def reachable(host: str, servers: str | None) -> str:
     return socket.gethostname()
 
 
+def is_reached_by(host: str, name: str | None) -> bool:
+    """Whether a server that listens at `host` does so on all addresses, this name's too."""
+    if not name or not _is_any(host):
+        return False
+    try:
+        # Those of both kinds are all only to a server that names none.
+        return not host or ip_address(name).version == ip_address(host).version
+    except ValueError:
+        return True
+
+
 def near(host: str) -> str:
     """The host to ask where a server listens at this one."""
     try:

@@ -284,6 +284,14 @@ class Worker(Section, frozen=True):
         int, key("The memory of the process; beyond it the stores stop growing. 0: no limit.", ge=0)
     ] = 0
 
+    def __post_init__(self) -> None:
+        """Raises InputError if the name can't be that of a folder in another."""
+        if self.name in ("", ".", "..") or "/" in self.name:
+            raise InputError(
+                f"worker.name is {self.name!r}, but it names a folder in `workers` of the data "
+                "folder: take another, without slashes"
+            )
+
 
 class Images(Section, frozen=True):
     """Copies of the shards, from which a worker without stores starts."""

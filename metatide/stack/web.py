@@ -14,10 +14,11 @@ import uvloop
 from starlette.requests import Request
 
 from hive.reader.engines import unpooled_engine
+from metatide.advertised import is_reached_by
 from metatide.config import Config, load
 from metatide.stack.database import fault
 from metatide.stack.kafka import KafkaProbe
-from metatide.stack.machine import ANY, require_port
+from metatide.stack.machine import require_port
 from metatide.stack.state import StateFile
 from query_api.http import Check, ReadServer, create_status_app
 
@@ -48,8 +49,9 @@ def worker_page(config: Config) -> Callable[[Request], str | None]:
                 url = httpx.URL(process.address).copy_with(path="/")
                 # If workers listen on all addresses, the host is the one to which the request was
                 # sent.
-                everywhere = config.worker.host == ANY
-                return str(url.copy_with(host=request.url.hostname) if everywhere else url)
+                name = request.url.hostname
+                everywhere = is_reached_by(config.worker.host, name)
+                return str(url.copy_with(host=name) if everywhere else url)
         return None
 
     return find

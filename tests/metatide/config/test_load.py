@@ -314,6 +314,12 @@ def test_a_name_that_no_topic_can_have_is_refused(name: str) -> None:
     assert "kafka.topic is" in refusal()
 
 
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../a", "/a"])
+def test_a_worker_is_called_as_a_folder_can_be(name: str) -> None:
+    write(f"[worker]\nname = '{name}'")
+    assert "worker.name is" in refusal()
+
+
 def test_a_port_of_no_section_is_no_key() -> None:
     with pytest.raises(InputError, match="METATIDE_PORT is not a key"):
         load(environ={"METATIDE_PORT": "8080"})

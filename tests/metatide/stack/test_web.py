@@ -20,24 +20,30 @@ from metatide.stack.web import worker_page
 from tests.support import local_http
 from tests.support.processes import die_with_parent
 
-REQUEST = Request(
-    {
-        "type": "http",
-        "method": "GET",
-        "scheme": "http",
-        "server": ("lake.example", 80),
-        "path": "/",
-        "query_string": b"",
-        "headers": [(b"host", b"lake.example")],
-    }
-)
 
 
-def page(folder: Path, phase: Phase, host: str) -> str | None:
+def request(name: str) -> Request:
+    return Request(
+        {
+            "type": "http",
+            "method": "GET",
+            "scheme": "http",
+            "server": ("lake.example", 80),
+            "path": "/",
+            "query_string": b"",
+            "headers": [(b"host", name.encode())],
+        }
+    )
+
+
+REQUEST = request("lake.example")
+
+
+def page(folder: Path, phase: Phase, host: str, asked: Request = REQUEST) -> str | None:
     workers = [ProcessState(f"worker-{n}", f"http://127.0.0.1:80{n}0", phase) for n in (1, 2)]
     state = StackState(1, "http://127.0.0.1:1", [ProcessState("kafka", "", "running"), *workers])
     StateFile(folder).write(state)
-    return worker_page(Config(data_dir=folder, worker=Worker(host=host)))(REQUEST)
+    return worker_page(Config(data_dir=folder, worker=Worker(host=host)))(asked)
 
 
 def test_it_leads_to_a_worker_that_runs(tmp_path: Path) -> None:
@@ -52,6 +58,26 @@ def test_while_none_runs_it_leads_nowhere(tmp_path: Path, phase: Phase) -> None:
 
 def test_workers_of_all_addresses_are_found_by_that_of_the_request(tmp_path: Path) -> None:
     assert page(tmp_path, "running", ANY) == "http://lake.example:8010/"
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "address"),
+    [
+        ("::", "lake.example", "lake.example"),
+        ("::", "[fd00::1]:8080", "[fd00::1]"),
+        ("0:0:0:0:0:0:0:0", "lake.example", "lake.example"),
+        # Such a server listens on addresses of its own kind alone.
+        ("::", "10.1.2.3", "127.0.0.1"),
+        (ANY, "[fd00::1]", "127.0.0.1"),
+        ("", "10.1.2.3", "10.1.2.3"),
+        ("", "[fd00::1]", "[fd00::1]"),
+        ("10.1.2.3", "lake.example", "127.0.0.1"),
+    ],
+)
+def test_all_addresses_are_those_of_one_kind(
+    tmp_path: Path, host: str, name: str, address: str
+) -> None:
+    assert page(tmp_path, "running", host, request(name)) == f"http://{address}:8010/"
 
 
 IMPATIENT = """
