@@ -85,6 +85,7 @@ class Connector:
         """The end of each shard when a session last compared what the topic holds with the log."""
         self._is_doubtful = False
         """Whether something that was published after that may be of another history."""
+        self._has_examined_topic = False
         self._stopped = threading.Event()
 
     def stop(self) -> None:
@@ -113,7 +114,9 @@ class Connector:
         # Workers write to the signals topic as soon as there is a topic of events, and brokers that
         # create what is written to would give it one partition.
         signals.create(self._topic)
-        topic_admin.create(self._topic)
+        if not topic_admin.create(self._topic) and not self._has_examined_topic:
+            topic_admin.warn_of_loss(self._topic)
+        self._has_examined_topic = True
         partitions = PartitionsWatch(self._topic)
         with suppress(StoppedError):
             while self._going_on():

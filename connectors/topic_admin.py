@@ -1,11 +1,16 @@
 """Manages the events topic: creates it with settings that lose nothing, describes and trims it."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+import structlog
 from confluent_kafka import KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ConfigResource,
+    ResourceType,
+)
 from confluent_kafka.cimpl import NewTopic
 
 from connectors.carried_orders import carry_orders
@@ -24,8 +29,12 @@ SETTINGS = {
     "compression.type": "producer",
 }
 """The cache is rebuilt from everything ever written, so no record expires."""
+KEEPING = {name: SETTINGS[name] for name in ("cleanup.policy", "retention.ms", "retention.bytes")}
+"""Those without which the topic loses records."""
 
 _LEADERS_POLL_S = 0.05
+
+log = structlog.get_logger(__name__)
 
 
 class Partition(NamedTuple):
@@ -82,16 +91,43 @@ def require_count(topic: Topic, count: int) -> None:
         )
 
 
+def warn_of_loss(topic: Topic) -> None:
+    """Logs by which settings a topic that somebody else has made loses records, and the remedy.
+    Refuses one that is compacted: it takes no record without a key.
+    """
+    try:
+        settings = _settings(topic, topic.admin())
+    except KafkaException as error:
+        log.info("the brokers don't tell the topic's settings", topic=topic.name, why=reason(error))
+        return
+    losing = {name: settings[name] for name, value in KEEPING.items() if settings[name] != value}
+    if not losing:
+        return
+    remedy = keeping_command(topic.name, losing)
+    if "compact" in settings["cleanup.policy"]:
+        raise MachineError(
+            f"the topic {topic.name} is compacted, so that its brokers refuse all records: {remedy}"
+        )
+    log.error(
+        "the topic loses records that the cache is rebuilt from: alter it",
+        topic=topic.name,
+        settings=", ".join(f"{name}={value}" for name, value in losing.items()),
+        remedy=remedy,
+    )
+
+
+def keeping_command(topic: str, losing: Iterable[str]) -> str:
+    """By which an operator has a topic keep its records, in place of these settings."""
+    settings = ",".join(f"{name}={KEEPING[name]}" for name in losing)
+    return f"kafka-configs.sh --alter --topic {topic} --add-config {settings}"
+
+
 def describe(topic: Topic) -> Description:
     """Asks the brokers to describe the topic."""
     check(topic)
     admin = topic.admin()
-    resource = ConfigResource(ResourceType.TOPIC, topic.name)
     try:
-        [answer] = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_S).values()
-        settings = {
-            name: str(entry.value) for name, entry in answer.result().items() if name in SETTINGS
-        }
+        settings = _settings(topic, admin)
         names = TopicCollection([topic.name])
         [descriptions] = admin.describe_topics(names, request_timeout=REQUEST_TIMEOUT_S).values()
         topic_id = str(descriptions.result().topic_id)
@@ -128,6 +164,13 @@ def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:
         return {at.partition: answer.result().low_watermark for at, answer in answers.items()}
     except KafkaException as error:
         raise MachineError(f"{topic.name} was not trimmed: {reason(error)}") from error
+
+
+def _settings(topic: Topic, admin: AdminClient) -> dict[str, str]:
+    """Those of `SETTINGS` as the brokers have them. Raises KafkaException."""
+    resource = ConfigResource(ResourceType.TOPIC, topic.name)
+    [answer] = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_S).values()
+    return {name: str(entry.value) for name, entry in answer.result().items() if name in SETTINGS}
 
 
 def _await_leaders(topic: Topic) -> None:

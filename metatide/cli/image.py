@@ -74,6 +74,7 @@ def create(effective: Effective, shard: int | None) -> None:
 def list_(effective: Effective, shard: int | None) -> None:
     """List the images of this topic's shards, one JSON object per line."""
     topic, images, _ = _open(effective.config)
+    images.require_place()
     for number in _shards(topic, shard):
         for manifest in images.of(shard_identity(topic, number)):
             _print(manifest)
@@ -117,6 +118,7 @@ def restore(effective: Effective, shard: int | None) -> None:
 def prune(effective: Effective, shard: int | None, keep: int | None) -> None:
     """Delete old images of this topic's shards, and files that no image needs."""
     topic, images, _ = _open(effective.config)
+    images.require_place()
     keep = keep or effective.config.images.keep
     with TopicReader(topic) as reader:
         for number in _shards(topic, shard):

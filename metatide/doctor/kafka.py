@@ -12,6 +12,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
+from connectors.topic_admin import KEEPING, keeping_command
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
 from metatide.stack import jars
@@ -23,7 +24,6 @@ TIMEOUT_S = 5.0
 RECORD_BYTES_MIN = 1_000_000
 """The size that a record may have; Kafka's default limit, 1,048,588 bytes, suffices."""
 _COPIES = 3
-_FOREVER = "-1"
 _START = "start `metatide up` or give --kafka"
 _NONE = "none is configured and none is running here"
 _UNNAMED = unchecked(_NONE, _START)
@@ -139,14 +139,12 @@ def topic(target: Target) -> Finding:
             f"stop all connectors, then set kafka.partitions = {len(metadata.partitions)}: a shard "
             "cannot be split",
         )
-    wanted = {"cleanup.policy": "delete", "retention.ms": _FOREVER, "retention.bytes": _FOREVER}
-    wrong = {name: value for name, value in wanted.items() if settings[name] != value}
-    if wrong:
-        shown = ", ".join(f"{name}={settings[name]}" for name in wrong)
-        right = ",".join(f"{name}={value}" for name, value in wrong.items())
+    losing = [name for name, value in KEEPING.items() if settings[name] != value]
+    if losing:
+        shown = ", ".join(f"{name}={settings[name]}" for name in losing)
         return failed(
             f"{target.topic} loses records that the cache is rebuilt from: {shown}",
-            f"kafka-configs.sh --alter --topic {target.topic} --add-config {right}",
+            keeping_command(target.topic, losing),
         )
     size = _judged_size(target.topic, "max.message.bytes", settings)
     if size.remedy:

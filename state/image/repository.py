@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import structlog
 
-from hive.errors import ColdShardError, ImageError, OtherImageError, OtherStoreError
+from hive.errors import ColdShardError, ImageError, InputError, OtherImageError, OtherStoreError
 from hive.urls import masked
 from state import digest
 from state.image import manifest as manifests
@@ -45,6 +45,14 @@ class Images:
         self._storage = Storage(url)
         self._budget = budget
         self._hashes: dict[tuple[int, int, int], str] = {}
+
+    def require_place(self) -> None:
+        """Raises an error if nothing is at the URL, as where its name is misspelt."""
+        if not self._storage.is_there():
+            raise InputError(
+                f"there is nothing at {self._storage.url}: name the place that has images "
+                "(--images), or make the first one (metatide image create)"
+            )
 
     def create(self, store: Store, scratch: Path, *, digested: bool = True) -> Manifest:
         """Makes an image of an open store; `scratch` is a new folder on the store's disk.

@@ -76,6 +76,16 @@ class Storage:
         return self._fs
 
     @_with_one_error
+    def is_there(self) -> bool:
+        """Whether there is a folder, or in an object store any file below it."""
+        # The libraries' own `exists` takes every fault for a no.
+        try:
+            self._current.ls(self.root, detail=False)
+        except FileNotFoundError:
+            return False
+        return True
+
+    @_with_one_error
     def paths(self, folder: str) -> list[str]:
         """The files in a folder; none if it isn't there."""
         return self._list(folder, detail=False)

@@ -4,6 +4,14 @@ import time
 from collections.abc import Callable
 
 import pytest
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
+from confluent_kafka.cimpl import NewTopic
+from structlog.testing import capture_logs
 
 from connectors.log.sql_source import SqlSource
 from connectors.publish import tails
@@ -17,6 +25,7 @@ from state.records import Change, OpenTransactions
 from state.records.actions import CommitTxn
 from state.records.routing import table_shard
 from state.topic import Topic
+from state.topic.creation import create_missing
 from tests.connectors.connector_runs import (
     QUICK,
     Log,
@@ -52,6 +61,46 @@ def test_a_log_is_published_whole_and_in_order(url: str, kafka_broker: str) -> N
     for shard in range(topic.shards):
         uptos = [change.upto for change in changes(messages, shard)]
         assert uptos == sorted(set(uptos))
+
+
+def limited(broker: str, **limits: str) -> Topic:
+    """A topic that somebody has made with these settings."""
+    topic = new_topic(broker, 1)
+    settings = {"retention.ms": "-1"} | {name.replace("_", "."): v for name, v in limits.items()}
+    create_missing(topic, NewTopic(topic.name, topic.shards, 1, config=settings))
+    return topic
+
+
+def test_a_topic_that_loses_records_is_said_once_with_the_remedy(
+    new_database: Callable[[], str], kafka_broker: str
+) -> None:
+    log, topic = Log(unpooled_engine(new_database())), limited(kafka_broker, retention_ms="3600000")
+    log.write(1, 2, 3)
+    with capture_logs() as lines, connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+    [line] = [line for line in lines if line["log_level"] == "error"]
+    assert line["settings"] == "retention.ms=3600000"
+    command = f"kafka-configs.sh --alter --topic {topic.name} --add-config retention.ms=-1"
+    assert line["remedy"] == command
+
+
+def test_a_compacted_topic_is_waited_for_until_it_is_altered(
+    new_database: Callable[[], str], kafka_broker: str
+) -> None:
+    log = Log(unpooled_engine(new_database()))
+    topic = limited(kafka_broker, cleanup_policy="compact")
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until(lambda: "is compacted" in str(connector.status.waits_for))
+        command = (
+            f"kafka-configs.sh --alter --topic {topic.name} --add-config cleanup.policy=delete"
+        )
+        assert str(connector.status.waits_for).endswith(command)
+        entry = ConfigEntry("cleanup.policy", "delete", incremental_operation=AlterConfigOpType.SET)
+        altered = ConfigResource(ResourceType.TOPIC, topic.name, incremental_configs=[entry])
+        admin = topic.admin()
+        admin.incremental_alter_configs([altered])[altered].result(30)
+        connector.until_position(3)
 
 
 def test_the_end_of_an_unknown_transaction_goes_to_every_shard_at_once(

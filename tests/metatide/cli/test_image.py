@@ -61,6 +61,17 @@ def test_a_place_that_cannot_be_written_is_said(
     assert str(done.exception).startswith("the image wasn't made: ")
 
 
+@pytest.mark.parametrize("what", ["list", "prune"])
+def test_a_place_that_is_not_there_is_said(
+    run: Callable[[str], Result], tmp_path: Path, what: str
+) -> None:
+    done = run(what)
+    assert isinstance(done.exception, InputError)
+    assert str(done.exception).startswith(f"there is nothing at {tmp_path / 'images'}: ")
+    (tmp_path / "images").mkdir()
+    assert run(what).exit_code == 0
+
+
 def test_images_without_a_place_are_refused() -> None:
     done = CliRunner().invoke(root, ["image", "list", "--kafka", "127.0.0.1:1"])
     assert isinstance(done.exception, InputError)

@@ -21,7 +21,6 @@ from tests.support import local_http
 from tests.support.processes import die_with_parent
 
 
-
 def request(name: str) -> Request:
     return Request(
         {

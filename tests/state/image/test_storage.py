@@ -15,6 +15,7 @@ from tests.support.silent_storage import URL
 
 HERE = Path("file")
 OPERATIONS: list[Callable[[Storage], object]] = [
+    lambda storage: storage.is_there(),
     lambda storage: storage.paths("folder"),
     lambda storage: storage.make_folder("folder"),
     lambda storage: storage.read("file"),
