@@ -28,6 +28,7 @@ DISTRUSTED_MAX: Final = 1024
 NONCE_BYTES: Final = 16
 NONCES_MAX: Final = 1 << 15
 """So many questions of operators are remembered until their proofs are too old."""
+_PROTOCOLS: Final = ("http", "thrift")
 
 log = structlog.get_logger(__name__)
 
@@ -74,6 +75,9 @@ class Metrics:
             ("protocol",),
             registry=self.registry,
         )
+        for protocol in _PROTOCOLS:
+            # In a new series Prometheus sees no increase, and maybe one answer is all that comes.
+            self.unproved.labels(protocol)
 
 
 class Peers:
