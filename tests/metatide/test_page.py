@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hive.names import DatabaseName, TableName
 from query_api.backend import Backend
@@ -38,6 +39,7 @@ CONTRAST_MIN = 4.5
 """WCAG 2, level AA, for text."""
 _LEAST_CONTRAST = Path(__file__).with_name("contrast.js")
 _FOCUS = "document.activeElement"
+BELOW = "/tools/metatide/"
 
 
 @pytest.fixture(scope="module")
@@ -284,6 +286,32 @@ def test_an_address_that_is_wrongly_escaped_is_shown_as_it_is(browser: Chromium)
         browser.until_text("#asked", "Asked at")
         browser.until_text("#tables", "does not answer")
     assert any("/v1/databases/a%25/tables" in url for url in browser.requests)
+
+
+class Gateway:
+    """Passes on what is asked for below a path of its own, without that path."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            assert scope["path"].startswith(BELOW), scope["path"]
+            begin = len(BELOW) - 1
+            scope = {**scope, "path": scope["path"][begin:], "raw_path": scope["raw_path"][begin:]}
+        await self._app(scope, receive, send)
+
+
+def test_a_gateway_may_have_it_below_a_path_of_its_own(browser: Chromium) -> None:
+    backend = Backend(warm(), Nowhere())
+    app = create_app(backend)
+    app.add_middleware(Gateway)
+    with serving_app(app, backend=backend) as url:
+        browser.open("about:blank")
+        browser.requests.clear()
+        browser.open(f"{url}{BELOW}#/tables/hive/sales")
+        browser.until_text("#asked", "Asked at")
+    assert {urlsplit(asked).path[: len(BELOW)] for asked in browser.requests} == {BELOW}
 
 
 def test_what_shadow_mode_found_is_shown_with_the_calls(browser: Chromium) -> None:

@@ -1,4 +1,4 @@
-// Asks the server that the page came from, and no other.
+// Asks the server that the page came from, and no other. A gateway may have it below a path of its own.
 
 import { sentence } from "./units.js";
 
@@ -29,7 +29,7 @@ export async function ask(path, body) {
   }
   let response;
   try {
-    response = await fetch(path, options);
+    response = await fetch(`.${path}`, options);
   } catch (error) {
     throw new Problem(0, error.name === "TimeoutError"
       ? `No answer within ${PATIENCE_MS / 1_000} s.`

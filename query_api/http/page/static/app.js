@@ -81,7 +81,7 @@ async function explain(error) {
 async function wait() {
   say(state, "Not ready");
   try {
-    const response = await fetch("/readyz", { cache: "no-store" });
+    const response = await fetch("./readyz", { cache: "no-store" });
     const { ready, checks } = await response.json();
     if (ready) location.reload();
     const words = checks.filter((one) => !one.ok).map((one) => `${one.name}: ${one.detail}`);
