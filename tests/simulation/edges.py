@@ -25,6 +25,7 @@ import connectors.loads.loader
 import connectors.loads.rereads
 import connectors.loads.signals
 import connectors.publish.producer
+import connectors.topic_admin
 import metatide.worker.epoch_watch
 import processors.replay.bulk_replay
 import processors.spark.build
@@ -93,8 +94,9 @@ class Surroundings:
         database: Any = self.database
         return [
             *knobs.replacements(self._turned_knobs),
-            # Nobody adds partitions here.
+            # Nobody adds partitions here, or alters the topic's settings.
             (connectors.connector, "PartitionsWatch", lambda _: SimpleNamespace(look=lambda: None)),
+            (connectors.topic_admin, "warn_of_loss", lambda _: None),
             (connectors.publish.producer, "Producer", producer),
             (connectors.publish.producer, "Consumer", consumer),
             (processors.worker.signals_producer, "Producer", producer),
