@@ -280,8 +280,8 @@ class Servers(str):
     metavar = "HOST:PORT"
 
     def __new__(cls, text: str) -> Self:
-        one = r"([^\s,:/@\[\]]+|\[[\da-fA-F:.]+\]):\d{1,5}"
-        if not re.fullmatch(rf"{one}(,{one})*", text):
+        server = r"([^\s,:/@\[\]]+|\[[\da-fA-F:.]+\]):\d{1,5}"
+        if not re.fullmatch(rf"{server}(,{server})*", text):
             raise ValueError("expected HOST:PORT, or several with commas in between")
         return super().__new__(cls, text)
 
