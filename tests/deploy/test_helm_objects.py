@@ -99,7 +99,9 @@ def test_every_role_has_a_policy_and_each_replica_a_budget(objects: Sequence[Obj
         name = each["metadata"]["name"]
         if each["kind"] in ("Deployment", "StatefulSet"):
             assert each["spec"]["replicas"] > 1
-            assert named(objects, "PodDisruptionBudget")[name]["spec"]["maxUnavailable"] == 1
+            budget = named(objects, "PodDisruptionBudget")[name]["spec"]
+            assert budget["maxUnavailable"] == 1
+            assert budget["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
         if each["kind"] in ("Deployment", "StatefulSet", "CronJob"):
             assert named(objects, "NetworkPolicy")[name]["spec"]["policyTypes"] == ["Ingress"]
 
