@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import structlog
-from confluent_kafka import KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     ConfigResource,
@@ -75,10 +75,12 @@ def create(topic: Topic) -> bool:
     return is_new
 
 
-def check(topic: Topic) -> None:
-    """Refuses a topic with another number of partitions."""
+def check(topic: Topic) -> Topic:
+    """The topic as the brokers describe it; refuses one with another number of partitions."""
     # Metadata of a single topic isn't asked for: by that, brokers create it, with one partition.
-    require_count(topic, TopicClient(topic.servers, topic.name, topic.security).describe().shards)
+    described = TopicClient(topic.servers, topic.name, topic.security).describe()
+    require_count(topic, described.shards)
+    return described
 
 
 def require_count(topic: Topic, count: int) -> None:
@@ -124,13 +126,10 @@ def keeping_command(topic: str, losing: Iterable[str]) -> str:
 
 def describe(topic: Topic) -> Description:
     """Asks the brokers to describe the topic."""
-    check(topic)
-    admin = topic.admin()
+    described = check(topic)
+    assert described.id is not None
     try:
-        settings = _settings(topic, admin)
-        names = TopicCollection([topic.name])
-        [descriptions] = admin.describe_topics(names, request_timeout=REQUEST_TIMEOUT_S).values()
-        topic_id = str(descriptions.result().topic_id)
+        settings = _settings(topic, topic.admin())
     except KafkaException as error:
         raise MachineError(
             f"the topic {topic.name} can't be described at {topic.servers}: {reason(error)}; check "
@@ -138,7 +137,7 @@ def describe(topic: Topic) -> Description:
         ) from error
     bounds = topic_bounds(topic)
     partitions = tuple(Partition(shard, *bounds[shard]) for shard in range(topic.shards))
-    return Description(topic.name, topic_id, settings, partitions)
+    return Description(topic.name, described.id, settings, partitions)
 
 
 def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:

@@ -20,7 +20,7 @@ def renewed_tls(certificate: Path, key: Path) -> ssl.SSLContext:
         # One context that loads again would offer the one before, too, if that was of another kind.
         connection.context = newest.content()
 
-    context = _loaded(key, certificate)
+    context = newest.content()
     context.sni_callback = choose
     return context
 

@@ -4,11 +4,7 @@ from typing import Final
 
 import msgspec
 
-from state.records.objects import (
-    ColumnStatisticsImage,
-    ConstraintImage,
-    NameImage,
-)
+from state.records.objects import ColumnStatisticsImage, ConstraintImage, NameImage
 
 ANALYZED_BYTES: Final = 8
 """The length of the time of analysis, which stands before the bytes of statistics."""
