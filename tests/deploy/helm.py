@@ -155,6 +155,6 @@ def _write(folder: Path, group: str, version: str, kind: str, schema: Object) ->
 if __name__ == "__main__":
     print(helm("version", "--short").stdout.strip())
     schemas_folder = MODULES / "schemas"
-    schemas_folder.mkdir(exist_ok=True)
+    schemas_folder.mkdir(parents=True, exist_ok=True)
     write_schemas(schemas_folder)
     print(kubeconform(rendered(EXAMPLES[0]), schemas_folder) or "all is valid")
