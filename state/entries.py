@@ -29,7 +29,8 @@ class Entry(NamedTuple):
     event: int
     data: bytes
     write_id: int = 0
-    """The write id of the write, or of the computation of statistics; 0 for none."""
+    """The write id of a table's writer, the stored one of a partition, or that of the computation
+    of statistics; 0 or less for none."""
     hash: int = 0
     """A hash of a partition's columns."""
     mark: Mark = Mark.LIVE

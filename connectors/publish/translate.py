@@ -126,8 +126,7 @@ def _drop_table(event: event_types.DropTable) -> Iterator[Addressed]:
 
 def _add_partitions(event: event_types.AddPartitions) -> Iterator[Addressed]:
     images = tuple(map(_partition, event.partitions))
-    write_id = max((image.write_id for image in event.partitions), default=-1)
-    yield event.table, actions.PutPartitions(event.table, write_id, images, added=True)
+    yield event.table, actions.PutPartitions(event.table, event.write_id, images, added=True)
 
 
 def _alter_partitions(event: event_types.AlterPartitions) -> Iterator[Addressed]:

@@ -33,21 +33,16 @@ def add_partitions(
     row: NotificationRow, message: message_types.AddPartitionMessage, common: Common
 ) -> AddPartitions:
     """Decodes ADD_PARTITION."""
+    values = list(map(load_partition, message.partition_list_json))
+    write_id = max(map(object_fields.partition_write_id, values), default=-1)
+    stored = map(stored_objects.added_partition, values)
     return AddPartitions(
         **common,
         table=named(row, message.db, message.table),
         table_before=objects.table_before(message.table_obj_json),
-        partitions=tuple(map(_added, message.partition_list_json)),
+        partitions=tuple(map(partition_image, stored)),
+        write_id=object_fields.given_write_id(write_id),
     )
-
-
-def _added(text: str) -> PartitionImage:
-    value = load_partition(text)
-    return partition_image(stored_objects.added_partition(value), _write_id(value))
-
-
-def _write_id(value: object_fields.Value) -> int:
-    return object_fields.given_write_id(object_fields.partition_write_id(value))
 
 
 def alter_partitions(
@@ -80,7 +75,7 @@ def alter_partitions(
 def _altered(value: object_fields.Value, tells_ids: bool) -> PartitionImage:
     if not tells_ids:
         value = stored_objects.without_write_id(value)
-    return listed_image(value, _write_id(value))
+    return listed_image(value)
 
 
 def alter_partition(
@@ -107,7 +102,7 @@ def alter_partition(
         before=values_of(before),
         before_data=partition_data(before),
         known=is_known,
-        partition=partition_image(image, write_id),
+        partition=partition_image(image),
         write_id=write_id,
         truncate=message.is_truncate_op == "true",
         columns_changed=object_fields.partition_columns_differ(before, after),

@@ -41,11 +41,10 @@ class TableImage(msgspec.Struct, frozen=True):
 
 
 class PartitionImage(msgspec.Struct, frozen=True):
-    """A partition; `write_id` is the writer's, the stored one is in the bytes."""
-
     values: tuple[str, ...]
     data: bytes
     write_id: int
+    """The stored one, as in the bytes."""
     columns: bytes | None
     """The encoded list of columns, to compare it with another."""
 
@@ -114,6 +113,7 @@ class PartitionEvent(TableEvent, frozen=True, tag=True, kw_only=True):
 
 class AddPartitions(PartitionEvent, frozen=True, tag=True, kw_only=True):
     partitions: tuple[PartitionImage, ...]
+    write_id: int
 
 
 class AlterPartitions(PartitionEvent, frozen=True, tag=True, kw_only=True):

@@ -8,7 +8,12 @@ from typing import Final, NamedTuple
 
 from hive.events import stored_objects
 from hive.events.event_types import PartitionImage
-from hive.events.object_fields import PARTITION_STORAGE, Value
+from hive.events.object_fields import (
+    PARTITION_STORAGE,
+    Value,
+    given_write_id,
+    partition_write_id,
+)
 from hive.thrift.json_writers import around_location
 from hive.thrift.shared_descriptor import DescriptorShape, SharedDescriptor
 from hive.thrift.splice import lacking_serde_details
@@ -42,16 +47,22 @@ class _Encoded(NamedTuple):
         return lacking_serde_details(self.data) if self.has_serde_details else self.data
 
 
-def partition_image(value: Value, write_id: int) -> PartitionImage:
-    """The image of a partition as it is stored, written under a write id."""
+def partition_image(value: Value) -> PartitionImage:
+    """The image of a partition as it is stored."""
     encoded = _encoded(value)
-    return PartitionImage(values_of(value), encoded.marked(), write_id, encoded.columns)
+    return _image(value, encoded.marked(), encoded.columns)
 
 
-def listed_image(value: Value, write_id: int) -> PartitionImage:
+def listed_image(value: Value) -> PartitionImage:
     """The image of a partition whose details of the serde were sent, but not stored."""
     encoded = _encoded(value)
-    return PartitionImage(values_of(value), encoded.data, write_id, encoded.columns)
+    return _image(value, encoded.data, encoded.columns)
+
+
+def _image(value: Value, data: bytes, columns: bytes | None) -> PartitionImage:
+    return PartitionImage(
+        values_of(value), data, given_write_id(partition_write_id(value)), columns
+    )
 
 
 def partition_data(value: Value) -> bytes:

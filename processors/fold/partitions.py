@@ -157,11 +157,9 @@ def _rename_partition(change: TableChange, action: AlterPartition) -> None:
 
 def _is_outdated(work: WorkingSet, key: bytes, partition: PartitionImage) -> bool:
     """Whether a newer write id was stored than the one that an alter sent: the metastore keeps the
-    stored one if the caller sent no list of write ids."""
+    stored one if the caller sent no id, or no list of write ids."""
     old = entries.live(work.txn.get(key))
-    if old is None:
-        return False
-    return 0 < partition.write_id < entries.decode(old).write_id
+    return old is not None and max(partition.write_id, 0) < entries.decode(old).write_id
 
 
 def _as_marked(work: WorkingSet, key: bytes, data: bytes) -> bytes:

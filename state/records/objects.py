@@ -70,6 +70,7 @@ class PartitionImage(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     values: tuple[str, ...]
     write_id: Long
+    """The stored one, as in the bytes."""
     columns_hash: Word
     """A hash of its columns, which shows whether they changed."""
     data: bytes

@@ -41,7 +41,6 @@ def check(partition: dict[str, Any]) -> None:
     data = partition_data(value)
     assert without_mark(data) == alone
     assert lacks_serde_details(data) == has_details
-    assert partition_image(value, 3) == PartitionImage(
-        ("v",), data, 3, PartitionView(alone).columns
-    )
-    assert listed_image(value, 3) == PartitionImage(("v",), alone, 3, PartitionView(alone).columns)
+    view = PartitionView(alone)
+    assert partition_image(value) == PartitionImage(("v",), data, view.write_id, view.columns)
+    assert listed_image(value) == PartitionImage(("v",), alone, view.write_id, view.columns)

@@ -68,7 +68,8 @@ def test_partitions_that_an_event_names_without_telling_them_are_in_doubt(shard:
 
 
 @pytest.mark.parametrize(
-    ("write_id", "is_doubtful"), [(5, False), (9, False), (4, True), (1, True), (0, False)]
+    ("write_id", "is_doubtful"),
+    [(5, False), (9, False), (4, True), (1, True), (0, True), (-1, True)],
 )
 def test_an_alter_with_an_older_write_id_leaves_its_partition_in_doubt(
     shard: Shard, write_id: int, is_doubtful: bool
