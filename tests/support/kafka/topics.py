@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -51,6 +52,12 @@ def new_topic(servers: str, partitions: int, name: str | None = None) -> Topic:
 def delete_topic(servers: str, name: str) -> None:
     admin = AdminClient({"bootstrap.servers": servers}, logger=QUIET)
     admin.delete_topics([name])[name].result(_TIMEOUT_S)
+    client, deadline = TopicClient(servers, name), time.monotonic() + _TIMEOUT_S
+    with suppress(TopicError):
+        # The broker takes a moment until it no longer describes the topic.
+        while client.describe():
+            assert time.monotonic() < deadline, f"{name} doesn't go"
+            time.sleep(0.05)
 
 
 class TopicWriter:
