@@ -55,7 +55,8 @@ def delete_topic(servers: str, name: str) -> None:
     client, deadline = TopicClient(servers, name), time.monotonic() + _TIMEOUT_S
     with suppress(TopicError):
         # The broker takes a moment until it no longer describes the topic.
-        while client.describe():
+        while True:
+            client.describe()
             assert time.monotonic() < deadline, f"{name} doesn't go"
             time.sleep(0.05)
 
