@@ -30,9 +30,12 @@ class StepRunner:
 
     def do(self, step: AnyStep, meanwhile: Meanwhile | None = None) -> bool:
         """Performs a step; returns whether any of it was accepted. `meanwhile` is called while it
-        is under way.
+        is under way, unless the step truncates.
         """
         before = self._done()
+        if _truncates(step):
+            # Partitions are empty before the log says so, and nothing tells from when on.
+            meanwhile = None
         match step:
             case Step():
                 self._one(step)
@@ -86,3 +89,13 @@ class StepRunner:
         finally:
             for thread in threads:
                 thread.join()
+
+
+def _truncates(step: AnyStep) -> bool:
+    match step:
+        case Step():
+            return step.action in _TRUNCATIONS
+        case HeldSteps(steps):
+            return any(map(_truncates, steps))
+        case Race(lanes):
+            return any(_truncates(each) for lane in lanes for each in lane)
