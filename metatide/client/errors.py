@@ -10,10 +10,15 @@ class InvalidUrlError(ValueError):
 class ServerError(Exception):
     """The server returned an error: its `status` and message."""
 
+    # An error is made again from `args`, as where another process has raised it.
+
     def __init__(self, status: int, detail: str) -> None:
-        super().__init__(f"{detail} ({status})")
+        super().__init__(status, detail)
         self.status = status
         self.detail = detail
+
+    def __str__(self) -> str:
+        return f"{self.detail} ({self.status})"
 
 
 class NotFoundError(ServerError):
@@ -21,6 +26,7 @@ class NotFoundError(ServerError):
 
     def __init__(self, status: int, detail: str, position: Position) -> None:
         super().__init__(status, detail)
+        self.args = status, detail, position
         self.position = position
 
 
@@ -29,4 +35,5 @@ class UnavailableError(ServerError):
 
     def __init__(self, status: int, detail: str, retry_after_s: float) -> None:
         super().__init__(status, detail)
+        self.args = status, detail, retry_after_s
         self.retry_after_s = retry_after_s
