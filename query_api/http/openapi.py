@@ -83,7 +83,7 @@ def document(more: Iterable[AnyOperation] = ()) -> dict[str, Any]:
                 re.sub(":path", "", endpoint.path): _path(endpoint, examples)
                 for endpoint in ENDPOINTS
             },
-            **described(operations, {status: _problem(what) for status, what in _PROBLEMS.items()}),
+            **described(operations, {status: _problem(status) for status in _PROBLEMS}),
             **PROCESS_PATHS,
         },
         "components": {
@@ -95,7 +95,7 @@ def document(more: Iterable[AnyOperation] = ()) -> dict[str, Any]:
                 "Names": _NAMES,
             },
             "parameters": {name: in_query(name) for name in REQUIREMENTS},
-            "headers": _HEADERS,
+            "headers": {**_HEADERS, "Retry-After": _RETRY_AFTER},
             "securitySchemes": {
                 "token": _scheme("A token of the role read or admin, if tokens are configured"),
                 "adminToken": _scheme(
@@ -124,7 +124,7 @@ def _path(endpoint: Endpoint, examples: dict[str, Any]) -> dict[str, Any]:
         }
         suffix = "ByNames" if endpoint.has_names else _BY_WRITE_IDS
         post = _operation(endpoint, suffix, beside, examples)
-        post["responses"]["415"] = _problem(_PROBLEMS["415"])
+        post["responses"]["415"] = _problem("415")
         operations["post"] = {**post, "requestBody": {"content": {"application/json": media}}}
     return operations
 
@@ -162,7 +162,7 @@ def _operation(
                 "content": content,
             },
             "304": {"description": "The answer is still the one that If-None-Match names"},
-            **{status: _problem(_PROBLEMS[status]) for status in _failures(endpoint)},
+            **{status: _problem(status) for status in _failures(endpoint)},
         },
     }
 
@@ -209,9 +209,14 @@ def _scheme(what: str) -> dict[str, str]:
     return {"type": "http", "scheme": "bearer", "description": what}
 
 
-def _problem(what: str) -> dict[str, Any]:
+def _problem(status: str) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/Problem"}
-    return {"description": what, "content": {"application/problem+json": {"schema": schema}}}
+    headers = {"Retry-After": {"$ref": "#/components/headers/Retry-After"}}
+    return {
+        "description": _PROBLEMS[status],
+        **({"headers": headers} if status == "503" else {}),
+        "content": {"application/problem+json": {"schema": schema}},
+    }
 
 
 _PROBLEMS: Final = {
@@ -268,4 +273,9 @@ _HEADERS: Final = {
     },
     "Metatide-Detail": {"description": "Details of the reason, if there are any", "schema": TEXT},
     "ETag": {"description": "The tag of this answer, for If-None-Match", "schema": TEXT},
+}
+_RETRY_AFTER: Final = {
+    "description": "How many seconds to wait before asking again",
+    "schema": {"type": "integer", "minimum": 1},
+    "example": 1,
 }

@@ -203,6 +203,15 @@ def test_lines_are_the_items_of_the_list(answers: Answers) -> None:
         assert [json.loads(line) for line in answer.text.splitlines()] == items
 
 
+def test_a_read_that_cannot_be_answered_says_when_to_ask_again_as_described() -> None:
+    [answer] = get(MemoryShards(MemoryShard()), "/v1/databases/sales/tables/orders")
+    assert answer.status_code == 503
+    [described] = [one for one in OPERATIONS if one.id == "getTable"]
+    [(name, header)] = described.told["responses"]["503"]["headers"].items()
+    schema = TOLD["components"]["headers"][header["$ref"].rpartition("/")[2]]["schema"]
+    validator(TOLD, schema).validate(int(answer.headers[name]))
+
+
 def test_a_server_describes_what_it_serves_and_no_more() -> None:
     [response] = get(MemoryShards(MemoryShard()), "/v1/openapi.json")
     assert response.json() == document()
