@@ -69,7 +69,7 @@ def document(more: Iterable[AnyOperation] = ()) -> dict[str, Any]:
     """The whole document of a server that has these further operations."""
     operations: list[AnyOperation] = [*PAGE_OPERATIONS, DOCUMENT, *more]
     examples = msgspec.json.decode(_EXAMPLES.read_bytes())
-    return {
+    whole = {
         "openapi": "3.1.0",
         "info": {
             "title": "Metatide",
@@ -107,11 +107,29 @@ def document(more: Iterable[AnyOperation] = ()) -> dict[str, Any]:
         },
         "security": SECURITY[Access.READERS],
     }
+    with_widths: dict[str, Any] = _with_widths(whole)
+    return with_widths
 
 
 def text(more: Iterable[AnyOperation] = ()) -> str:
     """The document as it is sent."""
     return json.dumps(document(more), indent=1) + "\n"
+
+
+def _with_widths(part: Any) -> Any:
+    """A part of the document, with the width of integers: generators of clients take those that
+    have none for integers of 32 bits.
+    """
+    if isinstance(part, list | tuple):
+        return [_with_widths(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    kind = part.get("type")
+    width = {"format": "int64"} if kind == "integer" or kind == ["integer", "null"] else {}
+    return {
+        **{key: item if key == "example" else _with_widths(item) for key, item in part.items()},
+        **width,
+    }
 
 
 def _path(endpoint: Endpoint, examples: dict[str, Any]) -> dict[str, Any]:

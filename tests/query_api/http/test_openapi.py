@@ -164,6 +164,23 @@ def test_figures_that_are_no_numbers_are_described(figure: float) -> None:
     check.validate(json.loads(body))
 
 
+def test_each_integer_may_have_64_bits() -> None:
+    """Generators of clients for Java and C# take those without a format for 32 bits."""
+    integers = [schema for schema in schemas_of(TOLD) if "integer" in schema["type"]]
+    assert len(integers) > 100
+    assert all(schema["format"] == "int64" for schema in integers)
+
+
+def schemas_of(part: Any) -> Iterator[Mapping[str, Any]]:
+    """The schemas that name a type, wherever they are; what stands in examples has none."""
+    if isinstance(part, dict) and isinstance(part.get("type"), str | list):
+        yield part
+    items = part.items() if isinstance(part, dict) else enumerate(part)
+    for key, item in items:
+        if key != "example" and isinstance(item, dict | list):
+            yield from schemas_of(item)
+
+
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.id)
 def test_each_refusal_is_described(operation: Described, answers: Answers) -> None:
     by_a_strange_name, without_json = answers[f"{operation.id} refused"]
