@@ -149,7 +149,9 @@ def _check(need: Need) -> None:
 
 def _settings(config: Config) -> Settings:
     token, ca = config.client.token, config.reads.tls_ca
-    if token is not None and not (token.isascii() and token.isprintable()):
+    if token is not None and not (
+        token.isascii() and token.isprintable() and token == token.strip()
+    ):
         raise InputError("client.token contains invalid characters: correct it")
     if ca is not None:
         trusted(ca, "reads.tls_ca")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import httpx
 
@@ -34,6 +34,7 @@ class Settings:
 
 
 DEFAULTS = Settings()
+_BAD_ADDRESS: Final = "bad address of a server: write http://HOST:PORT"
 
 
 def http_settings(url: str, settings: Settings) -> dict[str, Any]:
@@ -42,7 +43,9 @@ def http_settings(url: str, settings: Settings) -> dict[str, Any]:
         address = httpx.URL(url)
     except httpx.InvalidURL:
         # What httpx says may be a part of a password.
-        raise InvalidUrlError("bad address of a server: write http://HOST:PORT") from None
+        raise InvalidUrlError(_BAD_ADDRESS) from None
+    if address.scheme not in ("http", "https") or not address.host or address.query:
+        raise InvalidUrlError(_BAD_ADDRESS)
     verify: bool | ssl.SSLContext
     if isinstance(settings.verify, str):
         try:
@@ -52,8 +55,12 @@ def http_settings(url: str, settings: Settings) -> dict[str, Any]:
     else:
         verify = settings.verify
     headers = {"User-Agent": "metatide-client"}
-    if settings.token is not None:
-        headers["Authorization"] = f"Bearer {settings.token}"
+    token = settings.token
+    if token is not None:
+        if not (token and token.isascii() and token.isprintable() and token == token.strip()):
+            # What httpx would say of it later shows it.
+            raise ValueError("token: it is empty, or has a line break or another bad character")
+        headers["Authorization"] = f"Bearer {token}"
     return {
         "base_url": address,
         "headers": headers,

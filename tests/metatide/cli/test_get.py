@@ -325,9 +325,10 @@ def test_a_client_without_a_token_is_told_where_to_put_one(
         monkeypatch.setenv("METATIDE_CLIENT_TOKEN", "other")
         with pytest.raises(InputError, match="doesn't know the token"):
             get(url, "event")
-        monkeypatch.setenv("METATIDE_CLIENT_TOKEN", "bäd")
-        with pytest.raises(InputError, match="contains invalid characters"):
-            get(url, "event")
+        for bad in ("bäd", "known "):
+            monkeypatch.setenv("METATIDE_CLIENT_TOKEN", bad)
+            with pytest.raises(InputError, match="contains invalid characters"):
+                get(url, "event")
         monkeypatch.setenv("METATIDE_CLIENT_TOKEN", "known")
         assert orjson.loads(get(url, "event").stdout) == 5
 

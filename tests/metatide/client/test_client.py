@@ -284,10 +284,20 @@ def test_a_stream_of_something_else_is_an_error_of_the_server(connect: Connect) 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 def test_an_address_that_is_no_url_is_an_error_of_the_client(kind: Callable[[str], object]) -> None:
-    for bad in ("http://127.0.0.1:abc", "http://[::1", "http://me:secret/1@host"):
+    for bad in (
+        *("http://127.0.0.1:abc", "http://[::1", "http://me:secret/1@host", "http://"),
+        *("127.0.0.1:8080", "localhost:8080", "ftp://host", "http://host?secret", ""),
+    ):
         with pytest.raises(InvalidUrlError, match="write http://HOST:PORT") as refused:
             kind(bad)
         assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("token", ["", "secret\n", " secret", "secrét"])
+def test_a_token_that_no_header_can_hold_is_refused_and_not_shown(token: str) -> None:
+    with pytest.raises(ValueError, match=r"^token: it is empty, or has a line break") as refused:
+        Client("http://127.0.0.1:8080", Settings(token))
+    assert "secr" not in str(refused.value)
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"\xff", b"{}", b'{"names": 1}'])
