@@ -10,7 +10,7 @@ from hive.errors import InputError
 from metatide.cli.empty_answers import check_catalog, check_columns, check_database
 from metatide.cli.get_options import Rows, Show, asking, cell
 from metatide.cli.groups import Group
-from metatide.cli.reading import not_empty, table_name
+from metatide.cli.reading import database_name, not_empty, table_name
 from metatide.client import Client, Need, Which
 
 _TYPES = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW"
@@ -41,7 +41,7 @@ def table(client: Client, need: Need, show: Show, name: str) -> None:
 
 
 @command.command()
-@click.argument("db", metavar="DB", callback=not_empty)
+@click.argument("db", metavar="DB", callback=database_name)
 @click.option("--pattern", default="*", help="Hive's pattern: * and |.")
 @click.option(
     "--type",
@@ -84,7 +84,7 @@ def catalogs(client: Client, need: Need, show: Show) -> None:
 
 
 @command.command()
-@click.argument("db", metavar="DB", callback=not_empty)
+@click.argument("db", metavar="DB", callback=database_name)
 @asking
 def database(client: Client, need: Need, show: Show, db: str) -> None:
     """Get a database."""
@@ -113,7 +113,7 @@ def databases(
 
 
 @command.command()
-@click.argument("db", metavar="DB", callback=not_empty)
+@click.argument("db", metavar="DB", callback=database_name)
 @click.option("--pattern", default="*", help="Hive's pattern: * and |.")
 @click.option("--after", default="", help="Start after this name.")
 @_limit("10,000 by default")
@@ -128,7 +128,7 @@ def functions(
 
 
 @command.command()
-@click.argument("db", metavar="DB", callback=not_empty)
+@click.argument("db", metavar="DB", callback=database_name)
 @click.argument("name", metavar="FUNCTION", callback=not_empty)
 @asking
 def function(client: Client, need: Need, show: Show, db: str, name: str) -> None:

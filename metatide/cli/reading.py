@@ -119,6 +119,13 @@ def table_name(_: click.Context, __: click.Parameter, text: str) -> str:
     return text
 
 
+def database_name(_: click.Context, __: click.Parameter, text: str) -> str:
+    """The database's name from an argument."""
+    if not text.rpartition(".")[2]:
+        raise InputError(f"{text!r} is no database: write db or catalog.db")
+    return text
+
+
 def not_empty(_: click.Context, parameter: click.Parameter, text: str) -> str:
     """Refuses an empty argument that is part of a path."""
     if not text:

@@ -135,9 +135,22 @@ def split(table: str) -> tuple[str, str, str]:
 def below(table: str, rest: str = "") -> tuple[str, Parameters]:
     """The path of something that belongs to a table, and the catalog as a parameter."""
     catalog, db, name = split(table)
-    return f"/v1/databases/{quote(db, safe='')}/tables/{quote(name, safe='')}{rest}", {
-        "catalog": catalog
-    }
+    return f"/v1/databases/{_part(db)}/tables/{_part(name)}{rest}", {"catalog": catalog}
+
+
+def below_database(db: str, rest: str = "") -> tuple[str, Parameters]:
+    """The path of something that belongs to a database, and the catalog as a parameter."""
+    catalog, _, name = db.rpartition(".")
+    if not name:
+        raise ValueError(f"{db!r} is no database: write db or catalog.db")
+    return f"/v1/databases/{_part(name)}{rest}", {"catalog": catalog}
+
+
+def _part(name: str) -> str:
+    """A name as a part of a path."""
+    quoted = quote(name, safe="=")
+    # Unescaped, it would take itself and the part before it out of the path.
+    return quoted.replace(".", "%2E") if quoted in (".", "..") else quoted
 
 
 def of_table(table: str) -> Call[Table]:
@@ -152,10 +165,9 @@ def of_tables(tables: Sequence[str]) -> Call[list[Table]]:
 def of_names(
     db: str, pattern: str, types: Sequence[str], after: str, limit: int | None
 ) -> Call[list[TableMeta]]:
-    catalog, _, name = db.rpartition(".")
-    parameters: Parameters = {"catalog": catalog, "pattern": pattern, "type": types}
-    path = f"/v1/databases/{quote(name, safe='')}/tables"
-    return Call(path, list[TableMeta], "tables", {**parameters, **_page(after, limit)})
+    path, catalog = below_database(db, "/tables")
+    parameters: Parameters = {**catalog, "pattern": pattern, "type": types, **_page(after, limit)}
+    return Call(path, list[TableMeta], "tables", parameters)
 
 
 def of_names_of_all(
@@ -178,9 +190,10 @@ def _page(after: str, limit: int | None) -> Parameters:
 
 
 def of_function(db: str, function: str) -> Call[Function]:
-    catalog, _, name = db.rpartition(".")
-    path = f"/v1/databases/{quote(name, safe='')}/functions/{quote(function, safe='')}"
-    return Call(path, Function, None, {"catalog": catalog})
+    if not function:
+        raise ValueError("the name of the function is empty")
+    path, catalog = below_database(db, f"/functions/{_part(function)}")
+    return Call(path, Function, None, catalog)
 
 
 def of_databases(pattern: str, catalog: str, after: str, limit: int | None) -> Call[list[Database]]:
@@ -189,20 +202,18 @@ def of_databases(pattern: str, catalog: str, after: str, limit: int | None) -> C
 
 
 def of_database(db: str) -> Call[Database]:
-    catalog, _, name = db.rpartition(".")
-    return Call(f"/v1/databases/{quote(name, safe='')}", Database, None, {"catalog": catalog})
+    path, catalog = below_database(db)
+    return Call(path, Database, None, catalog)
 
 
 def of_functions(db: str, pattern: str, after: str, limit: int | None) -> Call[list[Function]]:
-    catalog, _, name = db.rpartition(".")
-    parameters: Parameters = {"catalog": catalog, "pattern": pattern, **_page(after, limit)}
-    return Call(
-        f"/v1/databases/{quote(name, safe='')}/functions", list[Function], "functions", parameters
-    )
+    path, catalog = below_database(db, "/functions")
+    parameters: Parameters = {**catalog, "pattern": pattern, **_page(after, limit)}
+    return Call(path, list[Function], "functions", parameters)
 
 
 def of_partition(table: str, name: str) -> Call[Partition]:
-    path, catalog = below(table, f"/partitions/{quote(name, safe='=/')}")
+    path, catalog = below(table, f"/partitions/{'/'.join(map(_part, name.split('/')))}")
     return Call(path, Partition, None, catalog)
 
 

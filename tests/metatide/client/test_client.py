@@ -300,6 +300,26 @@ def test_a_token_that_no_header_can_hold_is_refused_and_not_shown(token: str) ->
     assert "secr" not in str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["..", ".", "../../lines", "ds=1/../../../lines"])
+def test_a_name_leads_nowhere_else(url: str, name: str, connect: Connect) -> None:
+    """Else what stands at another path would pass for what was asked for."""
+    with connect(url, AT_ONCE) as client:
+        with pytest.raises(ServerError, match=re.escape(f"bad name '{name}'")):
+            client.partition("sales.orders", name, ANY)
+        with pytest.raises(UnavailableError, match="silent_log"):
+            client.function("sales", name)
+
+
+@pytest.mark.parametrize("name", ["", "hive.", ".."])
+def test_a_name_of_nothing_is_no_database(name: str, connect: Connect) -> None:
+    with connect("http://127.0.0.1:8080", AT_ONCE) as client:
+        for read in (client.database, client.table_names, client.functions):
+            with pytest.raises(ValueError, match=r"is no database: write db or catalog\.db"):
+                read(name)
+        with pytest.raises(ValueError, match="the name of the function is empty"):
+            client.function("sales", "")
+
+
 @pytest.mark.parametrize("body", [b"<html>", b"\xff", b"{}", b'{"names": 1}'])
 def test_an_answer_whose_body_is_none_is_an_error_of_the_server(body: bytes) -> None:
     headers = {"metatide-source": "cache", "metatide-reason": "fresh", "metatide-position": "0:5"}
