@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TypeVar
 
 import httpx
-import msgspec
 
 from metatide.client import calls
 from metatide.client.bound import DEFAULTS, Bound, Settings, http_settings
@@ -208,20 +207,20 @@ class AsyncClient(Bound):
         """All partitions, each yielded as it arrives."""
         call = calls.of_partitions(table, "partitions", list[Partition], "partitions", which)
         request = call.request(self._http, self._need(table, need))
-        request.headers["Accept"] = "application/x-ndjson"
+        request.headers["Accept"] = calls.LINES
         response = await self._http.send(request, stream=True)
         try:
             if response.status_code != 200:
                 await response.aread()
             with self._seeing_absence():
-                calls.check(response)
-            self._saw(calls.grounds(response.headers, None).position)
+                calls.check(response, calls.LINES)
+            self._saw(calls.position_of(response))
             lines = Lines()
             async for block in response.aiter_bytes():
                 for line in lines.feed(block):
-                    yield msgspec.json.decode(line, type=Partition)
+                    yield calls.partition_in(line, response)
             for line in lines.rest():
-                yield msgspec.json.decode(line, type=Partition)
+                yield calls.partition_in(line, response)
         finally:
             await response.aclose()
 

@@ -1,6 +1,6 @@
 """Calls as values: the request, and how its response is read. This module uses no network."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
@@ -23,6 +23,11 @@ _HEADER_CHARS_MAX: Final = 8192
 _PATTERNS: Final = frozenset(("database", "pattern"))
 """Parameters that are sent though they are empty: such a pattern matches nothing, none matches all.
 """
+
+_GROUNDS: Final = frozenset(("metatide-source", "metatide-reason"))
+_BUSY: Final = frozenset((502, 503, 504))
+"""What a server says that can't answer now, and what a proxy says that doesn't reach one."""
+LINES: Final = "application/x-ndjson"
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class Call(Generic[T]):
             value, following = self._value(response.content)
         except (msgspec.MsgspecError, UnicodeDecodeError, KeyError):
             raise _strange(response) from None
-        return grounds(response.headers, value, following)
+        return _answer(response, value, following)
 
     def _value(self, body: bytes) -> tuple[T, str | None]:
         """The value and the token of the next page."""
@@ -81,38 +86,54 @@ class Call(Generic[T]):
         )
 
 
-def grounds(headers: Mapping[str, str], value: T, following: str | None = None) -> Answer[T]:
+def _answer(response: httpx.Response, value: T, following: str | None) -> Answer[T]:
     """An answer with the position, source and reason from the headers."""
+    headers = response.headers
     return Answer(
         value,
         headers["metatide-source"],
         headers["metatide-reason"],
-        Position.parse(headers["metatide-position"]),
+        position_of(response),
         headers.get("metatide-detail", ""),
         following,
     )
 
 
-def check(response: httpx.Response) -> None:
-    """Raises the error of a response that isn't an answer."""
-    if response.status_code == 200:
-        if "metatide-source" not in response.headers:
+def position_of(response: httpx.Response) -> Position:
+    try:
+        return Position.parse(response.headers["metatide-position"])
+    except (KeyError, ValueError):
+        # Whatever is at another address, or between, says so of its own paths.
+        raise _strange(response) from None
+
+
+def check(response: httpx.Response, media: str = "application/json") -> None:
+    """Raises the error of a response that isn't an answer of this type."""
+    headers, status = response.headers, response.status_code
+    if status == 200:
+        type_ = headers.get("content-type", "").partition(";")[0]
+        if type_ != media or not _GROUNDS.issubset(headers):
             raise _strange(response)
         return
     try:
         detail = str(response.json()["detail"])
     except (ValueError, KeyError, TypeError):
-        if response.status_code != 503:
+        if status not in _BUSY:
             raise _strange(response) from None
         detail = response.text[:300] or response.reason_phrase
-    if response.status_code == 404:
-        if "metatide-position" not in response.headers:
-            # Whatever is at another address, or between, says so of its own paths.
-            raise _strange(response)
-        raise NotFoundError(404, detail, Position.parse(response.headers["metatide-position"]))
-    if response.status_code == 503:
-        raise UnavailableError(503, detail, retry_after_s(response.headers))
-    raise ServerError(response.status_code, detail)
+    if status == 404:
+        raise NotFoundError(404, detail, position_of(response))
+    if status in _BUSY:
+        raise UnavailableError(status, detail, retry_after_s(headers))
+    raise ServerError(status, detail)
+
+
+def partition_in(line: bytes, response: httpx.Response) -> Partition:
+    """The partition in a line of a stream."""
+    try:
+        return msgspec.json.decode(line, type=Partition)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        raise _strange(response) from None
 
 
 def _strange(response: httpx.Response) -> ServerError:
