@@ -12,6 +12,7 @@ from metatide.client.constraint_objects import SQLAllTableConstraints
 from metatide.client.lines import Lines
 from metatide.client.need import Answer, Need
 from metatide.client.objects import Database, Function, Partition, Table, TableMeta, WriteIds
+from metatide.client.own_http import OwnHttp
 from metatide.client.retry import RETRIED, RetryWaits
 from metatide.client.snapshot import snapshot_of
 from metatide.client.statistics_objects import ColumnStatisticsObj
@@ -28,7 +29,7 @@ class AsyncClient(Bound):
 
     def __init__(self, url: str, settings: Settings = DEFAULTS) -> None:
         super().__init__(settings.retry_s)
-        self._http = httpx.AsyncClient(**http_settings(url, settings))
+        self._own_http = OwnHttp(httpx.AsyncClient, http_settings(url, settings))
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -38,7 +39,7 @@ class AsyncClient(Bound):
 
     async def aclose(self) -> None:
         """Closes the connections, which sessions and snapshots share."""
-        await self._http.aclose()
+        await self._own_http.client.aclose()
 
     def session(self) -> "AsyncClient":
         """A client for a session: its reads never show an older state than the reads before."""
@@ -206,9 +207,10 @@ class AsyncClient(Bound):
     ) -> AsyncIterator[Partition]:
         """All partitions, each yielded as it arrives."""
         call = calls.of_partitions(table, "partitions", list[Partition], "partitions", which)
-        request = call.request(self._http, self._need(table, need))
+        http = self._own_http.client
+        request = call.request(http, self._need(table, need))
         request.headers["Accept"] = calls.LINES
-        response = await self._http.send(request, stream=True)
+        response = await http.send(request, stream=True)
         try:
             if response.status_code != 200:
                 await response.aread()
@@ -225,12 +227,12 @@ class AsyncClient(Bound):
             await response.aclose()
 
     async def _run(self, call: Call[T], table: str | None, need: Need | None) -> Answer[T]:
-        need = self._need(table, need)
+        need, http = self._need(table, need), self._own_http.client
         waits = RetryWaits(self._retry_s)
         while True:
             try:
                 with self._seeing_absence():
-                    answer = call.read(await self._http.send(call.request(self._http, need)))
+                    answer = call.read(await http.send(call.request(http, need)))
             except RETRIED as error:
                 await waits.async_wait(error)
             else:
