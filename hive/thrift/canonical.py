@@ -205,7 +205,9 @@ ACID_PARTITION = _variant(PARTITION, sd=_ACID_DESCRIPTOR)
 
 STORED_COLUMN = _variant(FIELD_SCHEMA)
 _STORED_ORDER = _variant(ORDER)
-STORED_DESCRIPTOR = _variant(STORAGE_DESCRIPTOR, sortCols=ListOf(_STORED_ORDER))
+STORED_DESCRIPTOR = _variant(
+    STORAGE_DESCRIPTOR, cols=ListOf(STORED_COLUMN), sortCols=ListOf(_STORED_ORDER)
+)
 """A partition's descriptor as the database holds it: an alter may have stored names of columns with
 capitals."""
 

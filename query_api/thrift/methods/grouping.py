@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from hive.names import TableName
 from hive.thrift.binary import decode, encode
-from hive.thrift.structs import PARTITION, STORAGE_DESCRIPTOR
+from hive.thrift.canonical import STORED_DESCRIPTOR
+from hive.thrift.structs import PARTITION
 from hive.thrift.types import ListOf, Struct, i32, properties, string, strings
 from hive.thrift.view import View
 from query_api.thrift.call import RelayReason
@@ -25,7 +26,7 @@ PARTITION_WITHOUT_SD: Final = Struct(
 WITH_SHARED_SD: Final = Struct(
     "PartitionSpecWithSharedSD",
     (1, "partitions", ListOf(PARTITION_WITHOUT_SD)),
-    (2, "sd", STORAGE_DESCRIPTOR),
+    (2, "sd", STORED_DESCRIPTOR),
 )
 PARTITION_SPEC: Final = Struct(
     "PartitionSpec",
