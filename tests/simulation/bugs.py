@@ -25,7 +25,7 @@ class Bug(NamedTuple):
 BUGS: Final = (
     Bug(
         "a read of the log that began before a request answers it",
-        18,
+        1,
         "query_api.latest.shared_read",
         "                batch, self._waiting = self._waiting, []\n"
         "                log = await self._read_for([reached for reached, _ in batch])\n",
@@ -111,7 +111,7 @@ BUGS: Final = (
     ),
     Bug(
         "a load that was killed is waited for without end",
-        53,
+        34,
         "processors.worker.load_requests",
         "        stalled = opened is not None and self.has_stalled(opened, now)",
         "        stalled = False",

@@ -9,6 +9,8 @@ import msgspec
 from tests.simulation import knobs
 
 NUMBERS: Final = 6
+_LULL_S: Final = 400.0
+"""How long a lull is on average."""
 _WRITES: Final = {
     "alter_table": 6,
     "add_partition": 6,
@@ -91,7 +93,8 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def make_plan(seed: str, *, seconds: float = 120.0, faults: bool = True) -> Plan:
-    """The plan of a seed: stretches of much and of little work, and faults."""
+    """The plan of a seed: stretches of much and of little work, and faults. In half of the runs
+    there are lulls between them."""
     random = Random(f"{seed}/plan")
     steps = [
         Step(0.5, "write", "create_database", (0,)),
@@ -127,7 +130,7 @@ def make_plan(seed: str, *, seconds: float = 120.0, faults: bool = True) -> Plan
         while at_s < seconds:
             steps.append(_step(random, at_s, "fault", weights))
             at_s += random.expovariate(1 / gap_s)
-    return Plan(
+    plan = Plan(
         seed,
         random.choice((1, 2, 2)),
         random.choice((1, 2, 3)),
@@ -138,6 +141,25 @@ def make_plan(seed: str, *, seconds: float = 120.0, faults: bool = True) -> Plan
         random.choice((None, None, "latest", "latest", "within", "any")),
         random.choice((0.0, 0.0, 0.0, 2.0)),
         knobs.turned(random),
+    )
+    return _with_lulls(plan, random)
+
+
+def _with_lulls(plan: Plan, random: Random) -> Plan:
+    """The plan with minutes in between in which nothing is done, as at night: what is due after a
+    long time comes due, and what follows meets it."""
+    lulls = [
+        (random.uniform(0.0, plan.seconds), random.expovariate(1 / _LULL_S))
+        for _ in range(random.choice((0, 0, 0, 1, 2, 4)))
+    ]
+
+    def delayed(at_s: float) -> float:
+        return round(at_s + sum(lull_s for from_s, lull_s in lulls if from_s < at_s), 6)
+
+    return msgspec.structs.replace(
+        plan,
+        seconds=delayed(plan.seconds),
+        steps=tuple(step._replace(at_s=delayed(step.at_s)) for step in plan.steps),
     )
 
 

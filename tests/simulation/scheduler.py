@@ -14,6 +14,8 @@ from greenlet import getcurrent, greenlet
 
 _WAKE_S_MAX: Final = 0.000_2
 """Whoever is woken runs within this time, so that the seed decides who is first."""
+_TICK_S: Final = 1e-9
+"""Whoever waits sees the clock move: added to a time of hours, a shorter wait is lost."""
 
 
 class Killed(BaseException):
@@ -118,7 +120,7 @@ class Strand(greenlet):
             raise Killed
         self._waits = True
         if timeout_s is not None:
-            wait_s = timeout_s / process.rate if timeout_s > 0.0 else 0.0
+            wait_s = max(timeout_s / process.rate, _TICK_S) if timeout_s > 0.0 else 0.0
             scheduler.continue_after(wait_s, self, self._pauses)
         scheduler.give_way()
         if not process.alive:
