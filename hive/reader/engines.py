@@ -62,7 +62,7 @@ def pooled_engine(url: str | sa.URL, connections: int) -> sa.Engine:
     @sa.event.listens_for(engine, "checkout")
     def require_alive(connection: Any, _: object, __: object) -> None:
         # To ask the server each time would be a round trip for each read.
-        if _has_input(connection):
+        if has_input(connection):
             try:
                 engine.dialect.do_ping(connection)
             except engine.dialect.loaded_dbapi.Error as error:
@@ -92,7 +92,7 @@ def connect_for_one_statement(engine: sa.Engine) -> sa.Connection:
     return connection
 
 
-def _has_input(connection: Any) -> bool:
+def has_input(connection: Any) -> bool:
     """Whether the server has sent something that nobody asked for, as it does when it ends."""
     poll = select.poll()
     # PyMySQL has no other name for its socket.

@@ -37,6 +37,11 @@ class EventLoopSession:
         self._rows: list[Row] = []
         self._error: Exception | None = None
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the server has ended it, as it does when a session has been idle for long."""
+        return self._error is not None
+
     def prepare(self, name: str, statement: str) -> None:
         """Prepares a statement with parameters `$1`, `$2`, …; blocks."""
         result = self._libpq.prepare(name.encode(), statement.encode(self._encoding))

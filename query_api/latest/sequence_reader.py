@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from hive.errors import SourceError
-from hive.reader.engines import RECYCLED_S
+from hive.reader.engines import RECYCLED_S, has_input
 from hive.reader.sessions import DROP_PLANS, PlanAge
 from hive.schema import Version, metadata
 from query_api.background_tasks import outcome, take_note
@@ -69,6 +69,8 @@ class EventLoopReader:
     async def read(self, first: int, messages_after: int) -> Tail:
         try:
             async with asyncio.timeout(_PATIENCE_S):
+                if self._session is not None and self._session.has_ended:
+                    self._leave_session()
                 if self._session is None:
                     self._session = await self._new_session()
                 return await self._read(self._session, first, messages_after)
@@ -160,7 +162,7 @@ class ThreadReader:
         try:
             now_s = elapsed_s()
             connection = self._connection
-            if connection is None or now_s >= self._renewed_at_s:
+            if connection is None or now_s >= self._renewed_at_s or has_input(self._driver):
                 connection = self._renew(now_s)
             bounds = {"first": first, "messages_after": messages_after}
             return tail_of(connection.execute(self._statement, bounds).all())

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from hive.errors import SourceError
-from hive.reader.engines import unpooled_engine
+from hive.reader.engines import has_input, unpooled_engine
 from hive.schema import Version, create, metadata
 from query_api.database import bounded_engine
 from query_api.latest import SequenceReader, sequence_reader
@@ -21,6 +21,10 @@ from query_api.latest.sequence_reader import EventLoopReader, ThreadReader
 from tests.query_api.folded_world import World
 
 READER = "query_api.latest.sequence_reader"
+END_SESSIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+)
 
 
 @asynccontextmanager
@@ -30,12 +34,6 @@ async def reader_of(url: str) -> AsyncIterator[SequenceReader]:
     yield reader
     await reader.close()
     engine.dispose()
-
-
-async def read_on(reader: SequenceReader) -> None:
-    for _ in range(100):
-        await reader.read(0, 0)
-        await asyncio.sleep(0.01)
 
 
 async def test_rows_from_an_event_on_with_the_messages_that_are_needed(small_world: World) -> None:
@@ -76,27 +74,33 @@ async def test_an_empty_log_and_a_missing_sequence(a_new_database: Callable[[], 
     engine.dispose()
 
 
-async def test_a_read_after_one_that_failed_connects_anew(new_database: Callable[[], str]) -> None:
-    engine = unpooled_engine(url := new_database())
-    create(engine, Version.V4_1)
-    end_sessions = (
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-        "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-    )
+@pytest.mark.parametrize("kind", [EventLoopReader, ThreadReader])
+async def test_a_read_after_one_that_failed_connects_anew(
+    kind: type[EventLoopReader] | type[ThreadReader], new_database: Callable[[], str]
+) -> None:
+    others = unpooled_engine(url := new_database())
+    create(others, Version.V4_1)
+    engine = bounded_engine(url, connections=1, statement_timeout_ms=5000)
+    reader = kind(engine, lambda: Version.V4_1)
     lock = sa.text('LOCK TABLE "NOTIFICATION_SEQUENCE" IN ACCESS EXCLUSIVE MODE')
-    async with reader_of(url) as reader:
-        assert await reader.read(0, 0) == (0, [])
-        with engine.begin() as connection:
-            connection.exec_driver_sql(end_sessions)
+    assert await reader.read(0, 0) == (0, [])
+    with others.begin() as connection:
+        connection.execute(lock)
+        reading = asyncio.create_task(reader.read(0, 0))
+        while not reading.done():
+            await asyncio.sleep(0.01)
+            connection.exec_driver_sql(END_SESSIONS)
         with pytest.raises(SourceError, match="terminat"):
-            await read_on(reader)
-        assert await reader.read(0, 0) == (0, [])
-        with engine.begin() as connection:
-            connection.execute(lock)
-            with pytest.raises(SourceError, match="statement timeout"):
-                await reader.read(0, 0)
-        assert await reader.read(0, 0) == (0, [])
+            await reading
+    assert await reader.read(0, 0) == (0, [])
+    with others.begin() as connection:
+        connection.execute(lock)
+        with pytest.raises(SourceError, match="statement timeout"):
+            await reader.read(0, 0)
+    assert await reader.read(0, 0) == (0, [])
+    await reader.close()
     engine.dispose()
+    others.dispose()
 
 
 async def test_a_connection_that_may_be_a_former_primarys_is_renewed(
@@ -131,29 +135,30 @@ async def test_a_connection_that_may_be_a_former_primarys_is_renewed(
     engine.dispose()
 
 
-async def test_a_connection_that_the_server_ends_is_replaced(
-    new_database: Callable[[], str],
+@pytest.mark.parametrize("kind", [EventLoopReader, ThreadReader])
+async def test_a_session_that_the_server_has_ended_while_it_was_idle_is_replaced(
+    kind: type[EventLoopReader] | type[ThreadReader], new_database: Callable[[], str]
 ) -> None:
-    create(unpooled_engine(url := new_database()), Version.V4_1)
-    engine, others = (
-        bounded_engine(url, connections=1, statement_timeout_ms=5000),
-        unpooled_engine(url),
-    )
-    reader = ThreadReader(engine, lambda: Version.V4_1)
+    others = unpooled_engine(url := new_database())
+    create(others, Version.V4_1)
+    engine = bounded_engine(url, connections=1, statement_timeout_ms=5000)
+    reader = kind(engine, lambda: Version.V4_1)
     assert await reader.read(0, 0) == (0, [])
-    with others.connect() as connection:
-        connection.execute(
-            sa.text(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
-        )
-    with pytest.raises(SourceError):
-        await reader.read(0, 0)
+    with others.begin() as connection:
+        connection.exec_driver_sql(END_SESSIONS)
+    while not has_ended(reader):
+        await asyncio.sleep(0.01)
     assert await reader.read(0, 0) == (0, [])
     await reader.close()
     engine.dispose()
     others.dispose()
+
+
+def has_ended(reader: EventLoopReader | ThreadReader) -> bool:
+    if isinstance(reader, ThreadReader):
+        return has_input(reader._driver)
+    assert reader._session is not None
+    return reader._session.has_ended
 
 
 class SlowConnections:
