@@ -16,6 +16,7 @@ from msgspec import Struct
 from prometheus_client import CollectorRegistry, Counter
 
 from hive.errors import InputError
+from query_api.elapsed import elapsed_s
 from query_api.watched_file import WatchedFile
 
 SECRET_CHARS_MIN: Final = 32
@@ -105,7 +106,7 @@ class Peers:
         self._needs_secret = needs_secret
         self._distrusted: dict[str, float] = {}
         # What was asked before isn't remembered here.
-        self._remembers_from_s = int(time())
+        self._began_s = elapsed_s()
         self._nonces: dict[bytes, int] = {}
 
     @property
@@ -158,7 +159,9 @@ class Peers:
         """Whether a question that was proved comes for the first time. If too many are remembered
         to tell, it doesn't.
         """
-        if question.time_s < self._remembers_from_s or question.nonce in self._nonces:
+        # By the clock as it is now: it may have been set since.
+        remembers_from_s = int(time() - (elapsed_s() - self._began_s))
+        if question.time_s < remembers_from_s or question.nonce in self._nonces:
             return False
         if len(self._nonces) >= NONCES_MAX:
             oldest_s = time() - CLOCKS_DIFFER_S_MAX

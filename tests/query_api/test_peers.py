@@ -36,6 +36,17 @@ def test_a_question_counts_once(mine: Peers, clock: Clock) -> None:
     assert not mine.is_first(Question(NOW_S - 1, b"before it can remember", b""))
 
 
+@pytest.mark.parametrize("step_s", [-3 * 3600, 3 * 3600])
+def test_a_question_counts_once_the_clock_has_been_set(
+    mine: Peers, clock: Clock, step_s: int
+) -> None:
+    clock.now_s += step_s
+    question = mine.question("here:1", [])
+    assert question is not None
+    assert mine.is_first(question)
+    assert not mine.is_first(Question(clock.now_s - 60, b"before it can remember", b""))
+
+
 def test_what_is_remembered_is_bounded(
     mine: Peers, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
