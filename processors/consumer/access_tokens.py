@@ -95,16 +95,18 @@ class SignedTokens(AbstractTokenProvider):  # type: ignore[misc]
 
     def __init__(self, security: Security) -> None:
         self._sign = signed_tokens(security["sasl.aws.region"])
-        self._token, self._until_s = "", 0.0
+        self._token, self._signed_s, self._until_s = "", 0.0, 0.0
 
     async def token(self) -> str:
         """A token for a new connection. Raises KafkaConnectionError if there is none."""
         began_s = time()
-        if began_s >= self._until_s:
+        # A clock that has gone back was wrong when the token was signed, and so is the token.
+        if not self._signed_s <= began_s < self._until_s:
             try:
                 self._token, end_s = await asyncio.to_thread(self._sign, None)
             # The library raises what its many ways to find a login raise.
             except Exception as error:
                 raise KafkaConnectionError(f"no login at AWS: {error}") from error
+            self._signed_s = began_s
             self._until_s = began_s + USED_SHARE_MAX * (end_s - began_s)
         return self._token

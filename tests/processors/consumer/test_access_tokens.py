@@ -79,3 +79,17 @@ async def test_a_signed_token_is_kept_and_a_failure_is_a_failed_connection(
     monkeypatch.setattr(tokens, "_sign", fail)
     with pytest.raises(KafkaConnectionError, match="no login at AWS: no credentials"):
         await tokens.token()
+
+
+async def test_a_token_that_was_signed_while_the_clock_was_ahead_is_left_when_the_clock_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now_s = time() + 3 * 3600
+    monkeypatch.setattr(access_tokens, "time", lambda: now_s)
+    monkeypatch.setattr(
+        access_tokens, "signed_tokens", lambda _: lambda _: (f"of {now_s}", now_s + 900)
+    )
+    tokens = SignedTokens({"sasl.aws.region": "eu-central-1"})
+    assert await tokens.token() == f"of {now_s}"
+    now_s -= 3 * 3600
+    assert await tokens.token() == f"of {now_s}"
