@@ -55,7 +55,7 @@ def worker_status(worker: Worker) -> WorkerStatus:
         settings.address,
         worker.ready,
         worker.limits.fault,
-        round(time.time() - worker.began_s, 3),
+        round(time.monotonic() - worker.began_s, 3),
         worker.limits.disk_bytes,
         worker.limits.memory_bytes,
         worker.load_requests_waiting,

@@ -82,7 +82,7 @@ class Worker:
         self.topic: Topic | None = None
         self.lacked_topic = False
         """Whether there was no topic yet when the worker began."""
-        self.began_s = time.time()
+        self.began_s = time.monotonic()
         self._client = TopicClient(settings.servers, settings.topic, settings.security)
         self.directory = WorkerDirectory(settings.path)
         self._limits = Limits(settings.path / "shards", settings.allowed)
