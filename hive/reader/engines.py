@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from hive.errors import InputError
 from hive.reader.cursors import LastAnswer, LongAnswer
 from hive.reader.login import Login, PasswordError, split_login
-from hive.reader.lost_hosts import libpq_settings, notice_lost_host
+from hive.reader.lost_hosts import libpq_settings, notice_lost_server
 from hive.reader.sessions import end_limits, prepare_sessions
 
 # A statement whose tables aren't joined multiplies rows: it must not be run at all.
@@ -40,7 +40,7 @@ def open_engine(url: str | sa.URL, **pool: Any) -> sa.Engine:
     if kind == "postgresql":
         sa.event.listen(engine, "connect", _stream_long_answers)
     else:
-        sa.event.listen(engine, "connect", notice_lost_host)
+        sa.event.listen(engine, "connect", notice_lost_server)
     if login.has_command:
         _ask_for_password(engine, login)
     prepare_sessions(engine)

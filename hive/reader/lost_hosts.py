@@ -1,8 +1,8 @@
 """Options of sockets by which a connection to a host that has vanished ends within seconds.
 
-A client that waits for rows sends nothing, so by its defaults the kernel would notice a vanished
-server only after two hours, and give up unacknowledged data only after a quarter of an hour. A long
-statement isn't affected: the server's kernel answers the probes.
+A client that waits for an answer sends nothing, so by its defaults the kernel would notice a
+vanished server only after two hours, and give up unacknowledged data only after a quarter of an
+hour. A long statement or call isn't affected: the server's kernel answers the probes.
 """
 
 import socket
@@ -30,10 +30,14 @@ def libpq_settings(query: Mapping[str, object]) -> dict[str, int]:
     return {name: value for name, value in _LIBPQ.items() if name not in query}
 
 
-def notice_lost_host(connection: Any, _: object) -> None:
+def notice_lost_server(connection: Any, _: object) -> None:
     """Sets the same options on a new connection of PyMySQL, which has no settings for them."""
     # PyMySQL has no other name for its socket.
-    used: socket.socket = connection._sock  # noqa: SLF001
+    notice_lost_host(connection._sock)  # noqa: SLF001
+
+
+def notice_lost_host(used: socket.socket) -> None:
+    """Sets the same options on a socket."""
     if used.family == socket.AF_UNIX:
         return
     used.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

@@ -6,6 +6,7 @@ from time import monotonic
 from typing import Final, NamedTuple, Protocol, cast
 
 from hive.errors import ThriftError, UpstreamError
+from hive.reader.lost_hosts import notice_lost_host
 from query_api.thrift.protocol.frames import FRAME_BYTES_MAX
 from query_api.thrift.protocol.scanner import Scanner
 from query_api.thrift.protocol.wire import MessageType, header
@@ -94,6 +95,7 @@ class Link(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports aren't subclasses of asyncio's.
         self._transport = cast(asyncio.Transport, transport)
+        notice_lost_host(transport.get_extra_info("socket"))
 
     def data_received(self, data: bytes) -> None:
         try:

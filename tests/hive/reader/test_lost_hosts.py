@@ -1,23 +1,16 @@
 """The options of real connections' sockets: to wait for a host that vanished would take a test too
 long."""
 
-import os
 import socket
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from hive.reader.engines import open_engine, pooled_engine
-from hive.reader.lost_hosts import (
-    GONE_MS,
-    PROBED_AFTER_S,
-    PROBED_EVERY_S,
-    PROBES,
-    notice_lost_host,
-)
+from hive.reader.lost_hosts import PROBED_EVERY_S, notice_lost_host
+from tests.support.socket_options import NOTICING, options_of
 
 
 @pytest.fixture(
@@ -33,23 +26,12 @@ def options(engine: sa.Engine) -> dict[str, int]:
     with engine.connect() as connection:
         driver: Any = connection.connection.driver_connection
         number = driver.fileno() if hasattr(driver, "fileno") else driver._sock.fileno()
-        with socket.socket(fileno=os.dup(number)) as used:
-            tcp = {
-                name: used.getsockopt(socket.IPPROTO_TCP, getattr(socket, name))
-                for name in ("TCP_USER_TIMEOUT", "TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT")
-            }
-            return {"SO_KEEPALIVE": used.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE), **tcp}
+        return options_of(number)
 
 
 def test_all_connections_notice_that_their_host_has_vanished(url: str) -> None:
     for engine in (open_engine(url), pooled_engine(url, 1)):
-        assert options(engine) == {
-            "SO_KEEPALIVE": 1,
-            "TCP_USER_TIMEOUT": GONE_MS,
-            "TCP_KEEPIDLE": PROBED_AFTER_S,
-            "TCP_KEEPINTVL": PROBED_EVERY_S,
-            "TCP_KEEPCNT": PROBES,
-        }
+        assert options(engine) == NOTICING
         engine.dispose()
 
 
@@ -67,5 +49,5 @@ def test_what_a_url_sets_itself_counts(new_database: Callable[[], str]) -> None:
 def test_a_socket_of_this_machine_has_no_host_to_lose() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX)
     with ours, theirs:
-        notice_lost_host(SimpleNamespace(_sock=ours), None)
+        notice_lost_host(ours)
         assert not ours.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)

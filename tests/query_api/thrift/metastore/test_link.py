@@ -12,6 +12,7 @@ from query_api.thrift.metastore.upstream import Introduction, Upstreams, Upstrea
 from query_api.thrift.protocol.scanner import Scanner
 from tests.query_api.thrift.serving import Metastore, result, until
 from tests.query_api.thrift.structs import message
+from tests.support.socket_options import NOTICING, options_of
 
 
 class Mistaken(Metastore):
@@ -108,3 +109,15 @@ async def test_a_metastore_that_refuses_a_clients_settings_is_left_for_another()
         await upstreams.open(client)
     await until(lambda: not metastore._writers)
     await metastore.stop()
+
+
+async def test_a_metastore_whose_host_has_vanished_is_noticed() -> None:
+    metastore = Metastore()
+    await metastore.start()
+    link = await Upstreams(UpstreamSettings((metastore.address,))).open()
+    try:
+        assert link._transport is not None
+        assert options_of(link._transport.get_extra_info("socket").fileno()) == NOTICING
+    finally:
+        link.close()
+        await metastore.stop()
