@@ -25,7 +25,7 @@ from hive.events.partition_images import (
     values_of,
 )
 from hive.events.row import NotificationRow
-from hive.names import DEFAULT_PARTITION
+from hive.names import DEFAULT_PARTITION, TableName
 from hive.thrift.tjson import loads
 
 
@@ -53,13 +53,14 @@ def alter_partitions(
     write_id = object_fields.given_write_id(message.write_id)
     transactional = table_before is not None and table_before.transactional
     tells_ids = not truncate or transactional or write_id <= 0
-    values = tuple(map(load_partition, message.partition_list_json))
+    table = named(row, message.db, message.table)
+    values = tuple(_sent(text, table) for text in message.partition_list_json)
     partitions = tuple(_altered(value, tells_ids) for value in values)
     all_values = [partition.values for partition in partitions]
     is_each_once = len(set(all_values)) == len(all_values)
     return AlterPartitions(
         **common,
-        table=named(row, message.db, message.table),
+        table=table,
         table_before=table_before,
         partitions=partitions,
         known=(
@@ -72,6 +73,10 @@ def alter_partitions(
     )
 
 
+def _sent(text: str, table: TableName) -> object_fields.Value:
+    return stored_objects.in_catalog(load_partition(text), table.catalog)
+
+
 def _altered(value: object_fields.Value, tells_ids: bool) -> PartitionImage:
     if not tells_ids:
         value = stored_objects.without_write_id(value)
@@ -81,8 +86,9 @@ def _altered(value: object_fields.Value, tells_ids: bool) -> PartitionImage:
 def alter_partition(
     row: NotificationRow, message: message_types.AlterPartitionMessage, common: Common
 ) -> AlterPartition:
+    table = named(row, message.db, message.table)
     before = load_partition(message.partition_obj_before_json)
-    after = load_partition(message.partition_obj_after_json)
+    after = _sent(message.partition_obj_after_json, table)
     table_before = objects.table_before(message.table_obj_json)
     transactional = table_before is not None and table_before.transactional
     image = stored_objects.altered_partition(before, after, transactional=transactional)
@@ -97,7 +103,7 @@ def alter_partition(
     )
     return AlterPartition(
         **common,
-        table=named(row, message.db, message.table),
+        table=table,
         table_before=table_before,
         before=values_of(before),
         before_data=partition_data(before),

@@ -35,6 +35,7 @@ with those read next:
 from hive.events import accuracy
 from hive.events.object_fields import (
     NO_WRITE_ID,
+    PARTITION_CATALOG,
     PARTITION_STORAGE,
     PARTITION_WRITE_ID,
     TABLE_CREATED,
@@ -146,6 +147,15 @@ def _skewed_columns(storage: Value) -> int:
 def added_partition(partition: Value) -> Value:
     """A partition as ADD_PARTITION stores it."""
     return without_write_id(partition)
+
+
+def in_catalog(partition: Value, catalog: str) -> Value:
+    """The partition in the catalog of its table. Its event repeats what the writer sent, which may
+    be another one, or none."""
+    typed = {"str": catalog}
+    if partition.get(PARTITION_CATALOG) == typed:
+        return partition
+    return {**partition, PARTITION_CATALOG: typed}
 
 
 def without_write_id(partition: Value) -> Value:

@@ -151,6 +151,19 @@ def test_alters_do_not_tell_whether_names_of_columns_keep_their_capitals(
     assert (together.known, alone.known) == (known, known)
 
 
+@pytest.mark.parametrize("sent", [{}, {"catName": "other"}], ids=["none", "another"])
+def test_altered_partitions_are_in_the_catalog_of_their_table(sent: dict[str, str]) -> None:
+    before, after = {**partition("a", "1"), "catName": "spark"}, {**partition("a", "1"), **sent}
+    together = event(
+        "ALTER_PARTITIONS", messages.alter_partitions(TABLE, [after]), cat_name="spark"
+    )
+    alone = event(
+        "ALTER_PARTITION", messages.alter_partition(TABLE, before, after), cat_name="spark"
+    )
+    for image in (*together.partitions, alone.partition):
+        assert decode_object(PARTITION, image.data)["catName"] == "spark"
+
+
 def test_dropped_values_come_in_the_order_of_the_columns() -> None:
     message = messages.drop_partition(TABLE, [["a", "1"]])
     message.partitions = [{"HR": "1", "ds": "a"}, {"hr": None, "ds": "b"}]
