@@ -22,6 +22,7 @@ from metatide.client import (
     Settings,
     UnavailableError,
 )
+from metatide.client.bound import is_sendable
 from metatide.config import Config, Effective, configured
 from metatide.config.values import Url
 from metatide.members import scheme
@@ -156,9 +157,7 @@ def _check(need: Need) -> None:
 
 def _settings(config: Config) -> Settings:
     token, ca = config.client.token, config.reads.tls_ca
-    if token is not None and not (
-        token.isascii() and token.isprintable() and token == token.strip()
-    ):
+    if token is not None and not is_sendable(token):
         raise InputError("client.token contains invalid characters: correct it")
     if ca is not None:
         trusted(ca, "reads.tls_ca")

@@ -37,6 +37,11 @@ DEFAULTS = Settings()
 _BAD_ADDRESS: Final = "bad address of a server: write http://HOST:PORT"
 
 
+def is_sendable(token: str) -> bool:
+    """Whether a header can carry the token."""
+    return bool(token) and token.isascii() and token.isprintable() and token == token.strip()
+
+
 def http_settings(url: str, settings: Settings) -> dict[str, Any]:
     """The arguments of httpx's clients."""
     try:
@@ -57,7 +62,7 @@ def http_settings(url: str, settings: Settings) -> dict[str, Any]:
     headers = {"User-Agent": "metatide-client"}
     token = settings.token
     if token is not None:
-        if not (token and token.isascii() and token.isprintable() and token == token.strip()):
+        if not is_sendable(token):
             # What httpx would say of it later shows it.
             raise ValueError("token: it is empty, or has a line break or another bad character")
         headers["Authorization"] = f"Bearer {token}"
