@@ -107,7 +107,9 @@ def read(truth: Truth, urls: list[str], number: int) -> None:
                 time.sleep(0.2)
                 continue
             version = int((answer.value.parameters or {})[VERSION])
-            versions[name] = max(versions[name], version)
+            if how == "session":
+                # What this reader has learnt from another client is not its session's.
+                versions[name] = max(versions[name], version)
             if how == "latest":
                 truth.show(name, version)
             truth.reads[how, answer.source] += 1
