@@ -13,6 +13,7 @@ from hive.schema import detect, metadata
 from hive.thrift.binary import decode, encode, replaced
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import PARTITION, TABLE
+from hive.thrift.types import Struct, string, strings
 from hive.write_ids.tracker import WriteIdTracker
 from query_api.audit import totals
 from query_api.audit.scopes import known_scopes
@@ -26,7 +27,7 @@ from state.store.families import SHARD_FAMILIES, STORE_FORMAT
 from state.stored_values import ANALYZED_BYTES
 from state.write_id_pages import PrefixPages
 from tests.query_api.audit.shard_audits import audited, differences
-from tests.query_api.thrift.methods import caches, contents
+from tests.query_api.thrift.methods import caches, contents, wire
 from tests.query_api.thrift.methods.histories import History
 from tests.support.hive.metastore import Instances
 from tests.support.processes import open_folder
@@ -37,6 +38,14 @@ CHANGED = "audit_a", "audit_b"
 SHARDS = 2
 FIGURES = TableName("hive", KEPT, "figures")
 WRITTEN = FIGURES._replace(table="written")
+DELETED = Struct(
+    "DeleteColumnStatisticsRequest",
+    (2, "db_name", string),
+    (3, "tbl_name", string),
+    (4, "part_names", strings),
+    (5, "col_names", strings),
+)
+"""The IDL of Hive 4.0 lacks it."""
 
 Found = dict[tuple[str, str], tuple[list[str], str | None]]
 """By table and object: the fields that differ, or the only side that has it."""
@@ -337,4 +346,29 @@ def test_every_row_changed_by_sql_is_found_and_nothing_else(world: World) -> Non
         ),
         ("written", "write ids"): (["writeIdHighWaterMark"], None),
     }
+    assert world.wrong() == {}
+
+
+def test_statistics_that_are_deleted_without_an_event_are_found(
+    world: World, metastore: Instances
+) -> None:
+    """As those of all columns are by an empty list of columns."""
+    request = {
+        "db_name": KEPT,
+        "tbl_name": FIGURES.table,
+        "part_names": ["n=2/s=eu"],
+        "col_names": [],
+    }
+    arguments = encode(Struct("arguments", (1, "req", DELETED)), {"req": request})
+    with metastore.connect() as client:
+        before = client.position()
+        with wire.connect(metastore.addresses[0]) as raw:
+            raw.call("delete_column_statistics_req", arguments)
+        assert client.position() == before
+    world.cache.follow()
+    assert world.wrong() == {
+        ("figures", f"statistics of column {column} by hive of partition n=2/s=eu"): ([], "cache")
+        for column in ("id", "name", "ratio")
+    }
+    world.cache.load()
     assert world.wrong() == {}
