@@ -40,8 +40,8 @@ mutants: setup ## Change the code that decides, here and there, and see whether 
 	@scripts/mutants $(foreach name,$(MUTANTS),'$(name)')
 
 .PHONY: test-more
-test-more: setup ## What test-all adds: tests of many processes or inputs, Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos, new seeds
-	@$(PYTEST) $(LESS_PARALLEL) -m "not ($(SEPARATE)) and ($(NEEDS_INSTALL) or slow)"
+test-more: setup ## What test-all adds: tests of many processes or inputs, Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos, new seeds; ALL=1: those, too, whose turn it isn't
+	@$(PYTEST) $(LESS_PARALLEL) $(if $(ALL),,--by-turns) -m "not ($(SEPARATE)) and ($(NEEDS_INSTALL) or slow)"
 
 .PHONY: test-random
 test-random: setup ## Minutes of new random seeds: the simulation, and a few faults of real processes

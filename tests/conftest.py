@@ -11,6 +11,7 @@ pytest_plugins = [
     # Others say what they have to say through it.
     "tests.support.summary",
     "tests.support.collection",
+    "tests.support.turns",
     "tests.support.databases.mariadb",
     "tests.support.file_modes",
     "tests.support.hive.metastore",

@@ -61,6 +61,7 @@ def instances_of(row: Row) -> int:
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.by_turns(5)
 @pytest.mark.parametrize("row", matrix.parameters(matrix.FOLLOWED))
 def test_nothing_differs(request: pytest.FixtureRequest, kafka_broker: str, row: Row) -> None:
     with matrix.running(request, row, instances_of(row), PROPERTIES) as metastores:

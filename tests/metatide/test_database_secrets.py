@@ -74,6 +74,7 @@ def site() -> Iterator[Site]:
             yield Site(url, authority)
 
 
+@pytest.mark.by_turns(3)
 @pytest.mark.parametrize("password", [PASSWORD, WRONG])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_password_is_in_no_log(

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.chromium import Chromium, chromium
 from tests.support.databases.large_catalog import Size, fill
-from tests.support.frames import Frames, frames, slowness
+from tests.support.frames import Frames, frames
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 
@@ -86,7 +86,7 @@ def _cheap(page: Chromium) -> Iterator[Frames]:
     """No frame within the block costs too much, and not much is there in the end."""
     with frames(page) as watched:
         yield watched
-    assert max(watched.costs_ms) < FRAME_MS_MAX * slowness(), sorted(watched.costs_ms)[-5:]
+    assert max(watched.costs_ms) < FRAME_MS_MAX * watched.slowness, sorted(watched.costs_ms)[-5:]
     assert page.ask("document.querySelectorAll('*').length") < NODES_MAX
     for rows, most in _SHOWN.items():
         assert page.ask(f"document.querySelectorAll({rows!r}).length") <= most
@@ -132,6 +132,7 @@ def test_all_databases_are_paged_through_and_filtered(page: Chromium) -> None:
         page.until_text(".tables .hint", "2 tables")
 
 
+@pytest.mark.by_turns(2)
 def test_thousands_of_tables_are_paged_through_by_the_keyboard(page: Chromium) -> None:
     focus = "document.activeElement"
     with _cheap(page):
@@ -169,6 +170,7 @@ def test_a_table_is_found_among_all(page: Chromium) -> None:
         page.until_text(".detail h2", "t11999")
 
 
+@pytest.mark.by_turns(2)
 def test_partitions_are_paged_through_and_filtered(page: Chromium) -> None:
     with _cheap(page):
         page.ask(f"location.hash = {_LARGE!r}")
@@ -189,6 +191,7 @@ def test_partitions_are_paged_through_and_filtered(page: Chromium) -> None:
     assert len(counts) == 2, counts
 
 
+@pytest.mark.by_turns(2)
 def test_a_table_of_many_partitions_becomes_warm_while_the_page_looks_on(page: Chromium) -> None:
     with _cheap(page):
         page.ask(_NOTE_LOADS)

@@ -1,7 +1,6 @@
 """Runs many seeds; one that fails is shrunk and told."""
 
 import itertools
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +11,7 @@ import pytest
 
 from tests.simulation.plan import make_plan
 from tests.simulation.shrinking import run, shrunk, story
+from tests.support.checkout import revision
 
 SEED: Final = "SIMULATION_SEED"
 SHRINK_S: Final = 30.0
@@ -25,13 +25,7 @@ def commits_seed() -> str:
     """The seed that the checked-out commit gives, so that each change is tried by seeds of its own
     that whoever makes it can try before; outside of a checkout, a new one.
     """
-    try:
-        revision = subprocess.run(
-            ["git", "rev-parse", "--short=10", "HEAD"], capture_output=True, check=True, text=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return new_seed()
-    return revision.stdout.strip()
+    return revision() or new_seed()
 
 
 def seeds_of(first: str) -> Iterator[str]:

@@ -23,6 +23,7 @@ def found(bug: Bug) -> Outcome:
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("bug", BUGS, ids=str)
+@pytest.mark.by_turns(2)
 def test_bug_is_found(bug: Bug) -> None:
     outcome = found(bug)
     sound = run(outcome.plan)

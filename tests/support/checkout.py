@@ -10,6 +10,21 @@ DOCKERFILES = sorted(
 )
 
 
+def revision() -> str | None:
+    """The checked-out commit; None outside of a checkout."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "--short=10", "HEAD"],
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
 def run_tool(name: str, *arguments: str | Path) -> None:
     """Its fault is the assertion's."""
     program = Path(sys.executable).with_name(name)

@@ -26,6 +26,10 @@ class Frames:
         """For each frame, all tasks of the page's main thread since the frame before: scripts, and
         with them what the browser does about what they changed.
         """
+        self.slowness = 1.0
+        """How many times as long as on a usual machine this one took, and 1 at the least: another
+        may be half as fast, and be the slower the more others use it.
+        """
 
     def read(self, events: list[dict[str, Any]]) -> None:
         threads = {
@@ -42,10 +46,7 @@ class Frames:
         self.costs_ms = [cost / 1000 for cost in costs.values()]
 
 
-def slowness() -> float:
-    """How many times as long as on a usual machine this one takes now, and 1 at the least: another
-    may be half as fast, and be the slower the more others use it.
-    """
+def _slowness() -> float:
     return max(1.0, median(_work_s() for _ in range(5)) / _USUAL_WORK_S)
 
 
@@ -61,5 +62,8 @@ def frames(browser: Chromium) -> Iterator[Frames]:
     watched = Frames()
     trace = {"includedCategories": _CATEGORIES, "excludedCategories": ["*"]}
     browser.call("Tracing.start", transferMode="ReportEvents", traceConfig=trace)
+    before = _slowness()
     yield watched
     watched.read(browser.end_trace())
+    # Others may have begun or ended their work meanwhile.
+    watched.slowness = max(before, _slowness())

@@ -23,7 +23,11 @@ from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 from tests.support.thrift_answers import METASTORE, ThriftAnswers
 
-pytestmark = [pytest.mark.hive, pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.hive,
+    pytest.mark.by_turns(3, of="engines"),
+    pytest.mark.timeout(1800),
+]
 CORPORA = Path(__file__).with_name("corpus")
 SCHEMA = (
     "CREATE DATABASE {schema} LOCATION 'file:{folder}/external/{schema}' "
@@ -101,6 +105,7 @@ def story(hive: Engine) -> Engine:
     return hive
 
 
+@pytest.mark.by_turns(2)
 @pytest.mark.parametrize("corpus", ["acid", "definitions"])
 def test_statements_are_answered_equally_by_both_ways(
     hive: Engine, corpus: str, record_answers: Record

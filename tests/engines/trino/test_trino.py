@@ -26,6 +26,7 @@ from tests.support.stacks import Stack, stack
 
 pytestmark = [
     pytest.mark.trino,
+    pytest.mark.by_turns(3, of="engines"),
     # The first test fetches Trino if it isn't in the cache yet.
     pytest.mark.timeout(3600),
 ]
@@ -139,6 +140,7 @@ def test_the_corpora_are_large() -> None:
     )
 
 
+@pytest.mark.by_turns(2)
 @pytest.mark.parametrize("corpus", CONNECTORS)
 def test_statements_are_answered_equally_by_both_ways(
     trino: Engine, corpus: str, record_answers: Record

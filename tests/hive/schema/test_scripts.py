@@ -72,10 +72,12 @@ def differences(
     }
 
 
+@pytest.mark.by_turns(4, of="schemas")
 def test_4_0_is_the_same_to_the_letter_on_postgresql(new_database: Callable[[], str]) -> None:
     assert differences(new_database, "postgres", Version.V4_0, exactly=True) == set()
 
 
+@pytest.mark.by_turns(4, of="schemas")
 def test_3_1_is_as_good_as_the_same_on_postgresql(new_database: Callable[[], str]) -> None:
     assert differences(new_database, "postgres", Version.V3_1) == {("MV_TABLES_USED", "key")}
 
@@ -84,12 +86,14 @@ MYSQL_LEAVES_OUT = {("I_SCHEMA", "unique"), ("SCHEMA_VERSION", "unique")}
 
 
 @pytest.mark.mariadb
+@pytest.mark.by_turns(4, of="schemas")
 def test_4_0_is_as_good_as_the_same_on_mysql(new_mariadb_database: Callable[[], str]) -> None:
     found = differences(new_mariadb_database, "mysql", Version.V4_0)
     assert found == MYSQL_LEAVES_OUT
 
 
 @pytest.mark.mariadb
+@pytest.mark.by_turns(4, of="schemas")
 def test_3_1_is_as_good_as_the_same_on_mysql(new_mariadb_database: Callable[[], str]) -> None:
     found = differences(new_mariadb_database, "mysql", Version.V3_1)
     assert found == {*MYSQL_LEAVES_OUT, ("MV_TABLES_USED", "key")}

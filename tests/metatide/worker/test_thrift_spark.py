@@ -24,7 +24,11 @@ from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 from tests.support.thrift_answers import ThriftAnswers
 
-pytestmark = [pytest.mark.hive, pytest.mark.timeout(2 * TIMEOUT_S)]
+pytestmark = [
+    pytest.mark.hive,
+    pytest.mark.by_turns(3, of="engines"),
+    pytest.mark.timeout(2 * TIMEOUT_S),
+]
 ICEBERG = "tests.support.engines.iceberg_queries"
 
 

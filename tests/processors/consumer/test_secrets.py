@@ -127,6 +127,7 @@ def broker() -> Iterator[ManyLogins]:
         yield started
 
 
+@pytest.mark.by_turns(4)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_passwords_and_tokens(
     broker: ManyLogins, mechanism: str, new_database: Callable[[], str], tmp_path: Path
@@ -138,6 +139,7 @@ def test_passwords_and_tokens(
     assert_untold([PASSWORD, SECRET, *signatures], right)
 
 
+@pytest.mark.by_turns(4)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_wrong_passwords_and_secrets(
     broker: ManyLogins, mechanism: str, new_database: Callable[[], str], tmp_path: Path
@@ -160,6 +162,7 @@ def encrypted(site: CertifiedSite, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.by_turns(2)
 @pytest.mark.parametrize("password", [KEY_PASSWORD, WRONG])
 def test_keys_of_certificates(
     certified: CertifiedSite, password: str, new_database: Callable[[], str], tmp_path: Path

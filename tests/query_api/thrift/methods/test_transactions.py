@@ -117,6 +117,7 @@ async def same(cache: CachedMethods, metastore: wire.RawClient, question: Call) 
     return True
 
 
+@pytest.mark.by_turns(5)
 @pytest.mark.parametrize("row", matrix.parameters(matrix.FOLLOWED))
 async def test_random_transactions(request: pytest.FixtureRequest, row: Row) -> None:
     with matrix.running(request, row, 1) as metastores, metastores.connect() as client:
