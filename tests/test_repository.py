@@ -82,9 +82,17 @@ def test_all_jobs_share_a_cache_without_images() -> None:
     ]
     steps = [step for job in jobs for step in job["steps"]]
     caches = [step["with"] for step in steps if "actions/cache" in step.get("uses", "")]
-    assert len(caches) == 2
+    assert len(caches) == 3
     assert all(cache == caches[0] for cache in caches)
     assert "!~/.cache/metatide/containers/engine" in caches[0]["path"].split()
+
+
+def test_each_night_all_that_takes_turns_is_run() -> None:
+    workflow = yaml.safe_load((GITHUB / "workflows" / "nightly.yaml").read_text())
+    step = workflow["jobs"]["turns"]["steps"][-1]
+    assert step["run"] == "make test-more ALL=1"
+    # A skipped test is a failed one only with it.
+    assert step["env"]["CI"] == "true"
 
 
 def test_each_night_no_long_run_is_left_out() -> None:
