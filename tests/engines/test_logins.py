@@ -220,7 +220,7 @@ def _no_secret_is_logged(site: Site) -> Iterator[None]:
     assert_untold(site.behind.secrets, {**logs, "what is printed": site.up.output})
 
 
-@pytest.mark.by_turns(3)
+@pytest.mark.by_turns(3, of="logins of engines")
 def test_sessions_of_hive_write_and_read(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HMS_JWT", site.behind.token)
     login = {
@@ -253,7 +253,7 @@ def test_sessions_of_hive_write_and_read(site: Site, monkeypatch: pytest.MonkeyP
     assert site.logins() > 0
 
 
-@pytest.mark.by_turns(3)
+@pytest.mark.by_turns(3, of="logins of engines")
 def test_spark_writes_and_reads(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a client of Hive 4. The built-in one, of Hive 2.3, knows neither passwords nor HTTP, and
     no TLS where it logs in by tickets (`tests/metatide/stack/test_secure.py` runs it without).

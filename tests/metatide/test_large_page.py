@@ -112,6 +112,7 @@ def _turn(page: Chromium, pane: str, status: str, ranges: list[str]) -> None:
         page.until_text(f"{pane} {status}", shown)
 
 
+@pytest.mark.by_turns(2)
 def test_all_databases_are_paged_through_and_filtered(page: Chromium) -> None:
     with _cheap(page):
         page.click("nav a[data-view=tables]")

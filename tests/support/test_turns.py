@@ -22,6 +22,18 @@ _FILES: Final[Mapping[str, str]] = {
 
         def test_always():
             pass
+
+        rows = pytest.mark.parametrize("row", ["old", "new"])
+
+        @pytest.mark.by_turns(2, of="rows")
+        @rows
+        def test_reads(row):
+            pass
+
+        @pytest.mark.by_turns(2, of="rows")
+        @rows
+        def test_writes(row):
+            pass
     """,
     "test_first": """
         import pytest
@@ -68,10 +80,12 @@ def test_variants_and_modules_take_turns(tmp_path: Path) -> None:
         (tmp_path / f"{name}.py").write_text(dedent(text))
     everything, chosen = _collected(tmp_path), _collected(tmp_path, "--by-turns")
     of_first = {"test_first.py::test_one_thing", "test_first.py::test_another[1]"}
-    assert len(everything) == 7
+    assert len(everything) == 11
     assert chosen < everything
     assert "test_alone.py::test_always" in chosen
     assert len([name for name in chosen if "test_variant" in name]) == 2
+    of_rows = [name.partition("[")[2] for name in chosen if "reads" in name or "writes" in name]
+    assert of_rows in (["old]"] * 2, ["new]"] * 2)
     of_engines = {name for name in chosen if "test_alone" not in name}
     assert of_engines in ({"test_second.py::test_this"}, of_first)
 

@@ -2,8 +2,9 @@
 
 Some tests try the same with one more release, engine or login, each for minutes. They have the mark
 `by_turns(N)`: of a test's variants one in N runs. With `of=GROUP`, it is one in N of all that have
-the same group: tests, or whole modules where a module has the mark. The commit alone decides which,
-so whoever makes a change can run what others will run.
+the same group: tests, or whole modules where a module has the mark. Variants of the same name, of
+several tests of a group, run together, for they share what is costly to start. The commit alone
+decides which, so whoever makes a change can run what others will run.
 """
 
 from collections import defaultdict
@@ -55,5 +56,6 @@ def _units(item: pytest.Item) -> dict[_Group, str]:
     for node, mark in item.iter_markers_with_node(_MARK):
         (divisor,) = mark.args
         label = mark.kwargs.get("of") or node.nodeid.partition("[")[0]
-        units[label, divisor] = node.nodeid
+        variant = getattr(node, "callspec", None)
+        units[label, divisor] = node.nodeid if variant is None else variant.id
     return units

@@ -29,7 +29,12 @@ from tests.support.processes import open_folder
 from tests.support.secrets_in_logs import assert_untold, logs_in
 from tests.support.stacks import Stack, processes_on, stack
 
-pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.logins,
+    pytest.mark.hive,
+    pytest.mark.timeout(900),
+    pytest.mark.by_turns(2, of="logins"),
+]
 NAMES: Final = {"hive.metastore", "hadoop.security"}
 
 

@@ -24,7 +24,12 @@ from tests.support.processes import open_folder, running
 from tests.support.secrets_in_logs import assert_untold, logs_in
 from tests.support.workers import WorkerProcess, workers
 
-pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.logins,
+    pytest.mark.hive,
+    pytest.mark.timeout(600),
+    pytest.mark.by_turns(2, of="logins"),
+]
 
 
 async def said(port: int, ann: Path, tickets: Path) -> bytes:

@@ -34,7 +34,12 @@ from tests.support.logins.tickets import clients_of
 from tests.support.processes import open_folder
 from tests.support.worker_log import WorkerLog
 
-pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.logins,
+    pytest.mark.hive,
+    pytest.mark.timeout(900),
+    pytest.mark.by_turns(2, of="logins"),
+]
 PROPERTIES: Final = {
     "metastore.sasl.enabled": "true",
     "metastore.kerberos.principal": f"hive/_HOST@{REALM}",

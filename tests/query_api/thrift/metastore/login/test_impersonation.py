@@ -29,7 +29,12 @@ from tests.support.logins.kdc import HOST, REALM
 from tests.support.logins.tickets import keep_tickets_out, session_with
 from tests.support.worker_log import WorkerLog
 
-pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.logins,
+    pytest.mark.hive,
+    pytest.mark.timeout(900),
+    pytest.mark.by_turns(2, of="logins"),
+]
 VAULT: Final = "vault"
 
 

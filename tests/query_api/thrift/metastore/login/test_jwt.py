@@ -37,7 +37,12 @@ from tests.support.logins.certificates import Authority
 from tests.support.processes import open_folder
 from tests.support.worker_log import WorkerLog
 
-pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.logins,
+    pytest.mark.hive,
+    pytest.mark.timeout(600),
+    pytest.mark.by_turns(2, of="logins"),
+]
 OWNER: Final = getpass.getuser()
 """The owner of what the metastore writes, for it runs as this user."""
 VAULT: Final = "vault"

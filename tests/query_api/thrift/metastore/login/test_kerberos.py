@@ -42,7 +42,12 @@ from tests.support.logins.kdc import HOST, REALM, SERVICE
 from tests.support.logins.tickets import keep_tickets_out, load_gssapi, session_with
 from tests.support.worker_log import WorkerLog
 
-pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.logins,
+    pytest.mark.hive,
+    pytest.mark.timeout(900),
+    pytest.mark.by_turns(2, of="logins"),
+]
 TICKET_S: Final = 4
 TOKEN_S: Final = 30
 NO_TICKET: Final = "upstream.kerberos_keytab .*used.keytab gets no ticket"

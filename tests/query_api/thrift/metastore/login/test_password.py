@@ -24,7 +24,12 @@ from tests.support.logins.directory import directory
 from tests.support.processes import open_folder
 from tests.support.worker_log import WorkerLog
 
-pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.logins,
+    pytest.mark.hive,
+    pytest.mark.timeout(600),
+    pytest.mark.by_turns(2, of="logins"),
+]
 PASSWORDS: Final = {"cache": "its own secret"}
 WRONG: Final = "none of its own"
 LONG: Final = "x" * 300_000
