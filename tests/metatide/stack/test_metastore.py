@@ -95,8 +95,9 @@ def test_two_instances_share_a_database(metastore_factory: MetastoreFactory) -> 
     with running.connect(0) as first, running.connect(1) as other:
         use(first, "shop")
         use(other, "bank")
-        answers = [state(client) for client in (first, other)]
-    assert answers[0] == answers[1]
+        # Metastores clean up every ten seconds: an aborted transaction that wrote nothing may go.
+        answers = [state(client) for client in (first, other, first)]
+    assert answers[1] in (answers[0], answers[2])
     assert set(answers[0]["tables"]) == {"shop.events", "bank.events"}
     ids = [row["EVENT_ID"] for row in log(running.database_url)]
     assert ids == list(range(1, 2 * len(USED) + 1))
