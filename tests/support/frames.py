@@ -61,8 +61,8 @@ def frames(browser: Chromium) -> Iterator[Frames]:
     """Watches the page during the block; the frames are there behind it."""
     watched = Frames()
     trace = {"includedCategories": _CATEGORIES, "excludedCategories": ["*"]}
-    browser.call("Tracing.start", transferMode="ReportEvents", traceConfig=trace)
     before = _slowness()
+    browser.call("Tracing.start", transferMode="ReportEvents", traceConfig=trace)
     yield watched
     watched.read(browser.end_trace())
     # Others may have begun or ended their work meanwhile.

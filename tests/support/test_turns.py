@@ -96,7 +96,7 @@ def _collected(folder: Path, *options: str) -> set[str]:
     done = subprocess.run(
         [*command, *plugins, f"--rootdir={folder}", *options, "."],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         check=True,

@@ -36,9 +36,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             groups[group].add(unit)
     commit = revision() or ""
     chosen = {group: chosen_of(names, group, commit) for group, names in groups.items()}
-    selected = [
-        item for item in items if all(unit in chosen[group] for group, unit in units[item].items())
-    ]
+    selected = {
+        item: None
+        for item, of_item in units.items()
+        if all(unit in chosen[group] for group, unit in of_item.items())
+    }
     config.hook.pytest_deselected(items=[item for item in items if item not in selected])
     items[:] = selected
 
