@@ -22,7 +22,9 @@ START_S: Final = 120.0
 STOP_S: Final = 120.0
 CALL_S: Final = 1_500.0
 _POLL_S: Final = 0.2
-_BUILD_CACHE: Final = "8GB"
+# BuildKit bounds its cache by itself: pruning it by a command fails for good ("snapshot … not
+# found") once Docker 20.10 has lost one of its snapshots, by which no build is disturbed.
+_CONFIGURATION: Final = {"builder": {"gc": {"enabled": True, "defaultKeepStorage": "8GB"}}}
 
 
 class Engine:
@@ -117,9 +119,8 @@ class Engine:
         self.docker("network", "prune", "--force")
 
     def forget_old_images(self) -> None:
-        """Keeps the cache from growing with each change of the project."""
+        """Keeps images from piling up with each change of the project."""
         self.docker("image", "prune", "--force")
-        self.docker("builder", "prune", "--force", "--keep-storage", _BUILD_CACHE)
 
 
 def _is_setting(name: str) -> bool:
@@ -162,8 +163,11 @@ def _arguments(cache: Path, run: Path, host: str) -> Sequence[str]:
     program = shutil.which("dockerd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if program is None:
         raise MachineError("there is no dockerd; install a Docker engine (Debian: docker.io)")
+    configuration = run / "daemon.json"
+    configuration.write_text(json.dumps(_CONFIGURATION))
     return (
         program,
+        f"--config-file={configuration}",
         f"--data-root={cache / 'engine'}",
         f"--exec-root={run / 'exec'}",
         f"--pidfile={run / 'pid'}",
