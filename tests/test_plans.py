@@ -180,7 +180,7 @@ def judge(plan: Plan) -> Iterator[tuple[str, str]]:
             yield f"reads {rows} rows of {table}", plan.statement
 
 
-@pytest.mark.by_turns(2)
+@pytest.mark.by_turns(4)
 @pytest.mark.parametrize("statistics", [False, True], ids=["unknown", "known"])
 @pytest.mark.parametrize("cache_mode", ["auto", "force_generic_plan"])
 def test_statements_find_by_keys_and_are_not_compiled(

@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from tests.support.distributions import closure
 from tests.support.processes import open_folder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="stacks")]
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"hive", "state", "connectors", "processors", "query_api", "metatide"}

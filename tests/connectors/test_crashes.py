@@ -40,7 +40,7 @@ from tests.support.hive import hms_objects as objects
 from tests.support.hive.metastore import Instances, MetastoreFactory
 from tests.support.processes import die_with_parent
 
-pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="crashes")]
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(4, of="crashes")]
 
 EVENTS = 5_000
 WRITERS = 2

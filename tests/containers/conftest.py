@@ -4,10 +4,9 @@ import subprocess
 from collections.abc import Iterator, Mapping
 
 import pytest
-import yaml
 
 from metatide.config.paths import cache_dir
-from tests.containers import base_images
+from tests.containers import base_images, own_images
 from tests.containers.deployment import COMPOSE, Deployment
 from tests.containers.engine import Engine, running_engine
 
@@ -23,11 +22,8 @@ def engine() -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def images(engine: Engine) -> Mapping[str, str]:
-    """The images of ours by their roles, built as a release builds them."""
-    file = COMPOSE / "images.yaml"
-    engine.docker("compose", "--file", file, "build", environment={"DOCKER_BUILDKIT": "1"})
-    services = yaml.safe_load(engine.docker("compose", "--file", file, "config"))["services"]
-    return {role: service["image"] for role, service in services.items()}
+    """The images of ours by their roles."""
+    return own_images.build_all(engine)
 
 
 @pytest.fixture(scope="session")

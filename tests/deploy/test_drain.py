@@ -12,7 +12,7 @@ from tests.query_api.sales import ORDERS, sales
 from tests.support.kafka.topics import new_topic
 from tests.support.workers import WorkerProcess, workers
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="stacks")]
 
 SHARDS = 4
 CLIENTS = 3

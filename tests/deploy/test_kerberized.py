@@ -29,7 +29,7 @@ from tests.support.secrets_in_logs import assert_untold, logs_in
 from tests.support.workers import PATIENCE_S, WorkerProcess, workers
 
 pytestmark = [
-    pytest.mark.by_turns(2, of="logins"),
+    pytest.mark.by_turns(4, of="logins"),
     pytest.mark.helm,
     pytest.mark.logins,
     pytest.mark.hive,

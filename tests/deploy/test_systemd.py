@@ -24,7 +24,7 @@ from tests.support.kafka.topics import new_topic
 from tests.support.processes import open_folder, running
 from tests.support.secrets_in_logs import assert_untold
 
-pytestmark = pytest.mark.systemd
+pytestmark = [pytest.mark.systemd, pytest.mark.by_turns(2, of="stacks")]
 
 CONNECTOR, WORKER = "metatide-connector.service", "metatide-worker@first.service"
 PAGE = ROOT / "docs" / "bare-machines.md"

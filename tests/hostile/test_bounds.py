@@ -26,7 +26,7 @@ from tests.query_api.thrift.structs import LIST, STRING, STRUCT, message, text
 from tests.support import local_http
 from tests.support.processes import die_with_parent
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="hostile")]
 
 MIB = 1 << 20
 MEMORY_MAX = 256 * MIB

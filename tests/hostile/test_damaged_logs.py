@@ -15,7 +15,7 @@ from tests.support.kafka.broker import MortalBroker, mortal_broker
 from tests.support.kafka.topics import TopicWriter, new_topic
 from tests.support.workers import WorkerProcess, workers
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="hostile")]
 
 
 @pytest.fixture(scope="module")

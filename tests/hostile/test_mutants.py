@@ -139,27 +139,27 @@ def into_the_topic(world: World, count: int, number: int) -> None:
     assert world.fault(lambda: None) is None
 
 
-@pytest.mark.by_turns(2, of="mutants")
+@pytest.mark.by_turns(5, of="mutants")
 def test_mutated_calls_over_thrift(world: World) -> None:
     over_thrift(world, 2_000, 1)
 
 
-@pytest.mark.by_turns(2, of="mutants")
+@pytest.mark.by_turns(5, of="mutants")
 def test_mutated_requests_over_http(world: World) -> None:
     over_http(world, 2_000, 2)
 
 
-@pytest.mark.by_turns(2, of="mutants")
+@pytest.mark.by_turns(5, of="mutants")
 def test_mutated_calls_over_thrift_in_http(world: World) -> None:
     over_thrift_in_http(world, 1_000, 5)
 
 
-@pytest.mark.by_turns(2, of="mutants")
+@pytest.mark.by_turns(5, of="mutants")
 def test_mutated_requests_to_a_connector(world: World) -> None:
     over_the_connectors_port(world, 200, 3)
 
 
-@pytest.mark.by_turns(2, of="mutants")
+@pytest.mark.by_turns(5, of="mutants")
 def test_mutated_records_in_the_topic(world: World) -> None:
     """Comes last, because some shards stop by it."""
     into_the_topic(world, 120, 4)

@@ -22,7 +22,7 @@ from tests.support import local_http
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="hostile")]
 
 LONG = "x" * 500_500
 """With what stands around it, more than a broker takes in one message."""

@@ -34,7 +34,7 @@ from tests.support import local_http
 from tests.support.processes import open_folder
 from tests.support.stacks import PATIENCE_S, stack
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="hostile")]
 
 TOKEN = {"authorization": "Bearer mine", "cookie": "session=1"}
 MADE_UP = {

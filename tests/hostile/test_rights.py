@@ -18,7 +18,7 @@ from tests.support.kafka.guarded import GuardedKafka
 from tests.support.processes import open_folder, running
 from tests.support.stacks import Stack, stack
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="hostile")]
 
 TOPIC, GROUP = "rights", "rights"
 OWNER, OPERATOR = "owner", "operator"

@@ -30,7 +30,7 @@ from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 from tests.support.workers import WorkerProcess, workers
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="hostile")]
 
 NAME = "hostile-records"
 SHARDS = 4

@@ -42,7 +42,7 @@ def instances(request: pytest.FixtureRequest) -> Iterator[Instances]:
         yield instances
 
 
-@pytest.mark.by_turns(2, of="rows")
+@pytest.mark.by_turns(4, of="rows")
 def test_the_database_is_read_as_the_metastore_reads_it(instances: Instances) -> None:
     engine = unpooled_engine(instances.database_url)
     with engine.connect() as connection:
@@ -90,7 +90,7 @@ async def compare(instances: Instances, warm: caches.Cache, folded: caches.Cache
     return comparison
 
 
-@pytest.mark.by_turns(2, of="rows")
+@pytest.mark.by_turns(4, of="rows")
 def test_events_and_loads_amount_to_what_the_metastore_answers(instances: Instances) -> None:
     url = instances.database_url
     with caches.following(url) as warm, caches.following(url) as folded:

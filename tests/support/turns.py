@@ -1,10 +1,10 @@
 """Chooses, with `pytest --by-turns`, which tests take their turn at this commit.
 
-Some tests try the same with one more release, engine or login, each for minutes. They have the mark
-`by_turns(N)`: of a test's variants one in N runs. With `of=GROUP`, it is one in N of all that have
-the same group: tests, or whole modules where a module has the mark. Variants of the same name, of
-several tests of a group, run together, for they share what is costly to start. The commit alone
-decides which, so whoever makes a change can run what others will run.
+Some tests try the same with one more release, engine or login, each for minutes, or what seldom
+changes. They have the mark `by_turns(N)`: of a test's variants one in N runs. With `of=GROUP`, it
+is one in N of all that have the same group: tests, or whole modules where a module has the mark.
+Variants of the same name, of several tests of a group, run together, for they share what is costly
+to start. The commit alone decides which, so whoever makes a change can run what others will run.
 """
 
 from collections import defaultdict

@@ -24,7 +24,7 @@ from tests.support.processes import open_folder
 from tests.support.stacks import Stack, processes_on, stack
 
 # Three starts of everything have taken 190 s where forty processes shared two cores.
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.by_turns(2, of="stacks")]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.metatide.demo import workload_runs
 from tests.metatide.demo.client_view import ClientView, client_view
 from tests.metatide.demo.event_model import EventModel
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="demo")]
 
 
 def view(store: Store, database: str, table: str, txn_id: int | None = None) -> ClientView:

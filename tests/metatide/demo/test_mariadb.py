@@ -12,7 +12,7 @@ from tests.metatide.demo import deadlocks, workload_runs
 from tests.metatide.demo.row_checks import check
 from tests.metatide.demo.row_model import RowModel
 
-pytestmark = pytest.mark.mariadb
+pytestmark = [pytest.mark.mariadb, pytest.mark.by_turns(2, of="demo")]
 
 
 def test_rows_are_what_the_events_of_four_writers_tell(

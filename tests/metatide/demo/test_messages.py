@@ -15,7 +15,7 @@ from metatide.demo.options import Release
 from metatide.demo.store import Store
 from tests.metatide.demo import workload_runs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="demo")]
 
 REAL = Path(__file__).parents[2] / "data" / "hive-4.2.0"
 EVENTS = 5_000

@@ -11,7 +11,7 @@ from metatide.demo.store import Store
 from tests.metatide.demo import workload_runs
 from tests.metatide.demo.row_checks import check
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="demo")]
 
 EVENTS = 2_500
 

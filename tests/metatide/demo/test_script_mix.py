@@ -11,7 +11,7 @@ from tests.metatide.demo import workload_runs
 from tests.metatide.demo.row_model import RowModel
 from tests.metatide.demo.workload_runs import Event
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="demo")]
 
 
 @pytest.fixture(scope="module")

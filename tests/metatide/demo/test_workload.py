@@ -25,7 +25,7 @@ from tests.metatide.demo.row_model import RowModel
 from tests.support.hive import hms_objects as objects
 from tests.support.hive.metastore import Instances
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="demo")]
 
 
 def test_an_observer_of_four_writers_never_sees_a_hole(new_database: Callable[[], str]) -> None:

@@ -22,7 +22,7 @@ from tests.support import local_http
 from tests.support.processes import die_with_parent
 from tests.support.workers import WorkerProcess, workers
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="stacks")]
 
 SHARDS = 2
 NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"

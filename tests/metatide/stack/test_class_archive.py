@@ -13,7 +13,7 @@ from metatide.stack.class_archive import class_options
 from metatide.stack.java import find_java
 from metatide.stack.metastore import java_21
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="stacks")]
 
 JAVAS = pytest.mark.parametrize("find", [find_java, java_21], ids=["with an archive", "without"])
 PROGRAM = "kafka.tools.StorageTool"

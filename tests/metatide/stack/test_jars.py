@@ -13,7 +13,7 @@ from metatide.stack import jars
 from metatide.stack.ivy import Coordinates
 from metatide.stack.jars import Jar, JarSet
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="stacks")]
 
 SMALL = JarSet(
     "small",

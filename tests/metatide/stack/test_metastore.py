@@ -23,7 +23,7 @@ from tests.support.hive.hms_state import state
 from tests.support.hive.hms_transactions import NONE_OPEN
 from tests.support.hive.metastore import Instances, MetastoreFactory
 
-pytestmark = pytest.mark.hive
+pytestmark = [pytest.mark.hive, pytest.mark.by_turns(2, of="stacks")]
 COLUMNS = {"id": "bigint", "v": "string"}
 RECORDED = Path(__file__).parents[2] / "data" / "hive-4.2.0" / "every-event-json"
 KEYS = {"ds": "string", "hr": "int"}

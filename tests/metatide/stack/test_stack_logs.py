@@ -12,7 +12,7 @@ from tests.metatide.page import filled
 from tests.support import local_http
 from tests.support.stacks import Stack
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="stacks")]
 
 ROOT = Path(__file__).parents[3]
 _ROW = re.compile(r"^\| (`[^|]+`) \|", re.MULTILINE)

@@ -7,7 +7,7 @@ import pytest
 from metatide.stack.machine import LOOPBACK
 from tests.support.kafka.certified import Site, site_at
 
-pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="logins")]
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(4, of="logins")]
 
 
 @pytest.fixture(scope="module")

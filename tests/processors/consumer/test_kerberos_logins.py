@@ -18,7 +18,7 @@ from tests.support.logins.kdc import REALM
 from tests.support.logins.tickets import load_gssapi
 from tests.support.workers import WorkerProcess
 
-pytestmark = [pytest.mark.logins, pytest.mark.by_turns(2, of="logins")]
+pytestmark = [pytest.mark.logins, pytest.mark.by_turns(4, of="logins")]
 
 
 @pytest.fixture(scope="module")

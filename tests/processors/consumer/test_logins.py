@@ -25,7 +25,7 @@ from tests.support.kafka.many_logins import MECHANISMS, USER, ManyLogins, many_l
 from tests.support.locked_packages import package_folder
 from tests.support.secrets_in_logs import assert_untold
 
-pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="logins")]
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(4, of="logins")]
 
 WRONG = "a-wrong-one"
 TIMEOUT_S = 5.0

@@ -26,7 +26,7 @@ from tests.support.logins.openssl import openssl
 from tests.support.secrets_in_logs import assert_untold, logs_in
 from tests.support.workers import WorkerProcess, workers
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900), pytest.mark.by_turns(2, of="logins")]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900), pytest.mark.by_turns(4, of="logins")]
 
 WRONG = "a-wrong-one-for-brokers"
 KEY_PASSWORD = "a-password-of-the-key"

@@ -23,7 +23,7 @@ from tests.support.engines.spark import USES_SPARK
 from tests.support.kafka.topics import TopicWriter, log_records, new_topic, write
 from tests.support.workers import WorkerProcess, workers
 
-pytestmark = [*USES_SPARK, pytest.mark.by_turns(2, of="Spark")]
+pytestmark = [*USES_SPARK, pytest.mark.by_turns(4, of="Spark")]
 SHARDS = 3
 MEMORY = 32 << 20
 

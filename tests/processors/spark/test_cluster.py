@@ -131,7 +131,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 @pytest.mark.spark
 @pytest.mark.timeout(3_000)
-@pytest.mark.by_turns(2, of="Spark")
+@pytest.mark.by_turns(4, of="Spark")
 def test_a_killed_executor_doesn_t_matter(kafka_broker: str, cluster: Cluster) -> None:
     topic = new_topic(kafka_broker, SHARDS)
     records = log_records("one-writer", SHARDS)

@@ -389,7 +389,7 @@ def has_moved(topic: Topic, folder: Path, before: list[int]) -> bool:
 
 
 @pytest.mark.timeout(9_000)
-@pytest.mark.by_turns(2, of="Spark")
+@pytest.mark.by_turns(4, of="Spark")
 @pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.spark), *AT_LENGTH])
 def test_killed_at_any_time_it_ends_with_the_same_images(
     seed: int,

@@ -128,7 +128,7 @@ def test_a_record_that_an_order_skips_tells_nothing(kafka_broker: str) -> None:
     assert list(_tell(topic, 32 << 20, rows)) == []
 
 
-@pytest.mark.by_turns(2, of="Spark")
+@pytest.mark.by_turns(4, of="Spark")
 class TestReport:
     pytestmark = USES_SPARK
 

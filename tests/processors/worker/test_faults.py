@@ -23,7 +23,7 @@ from tests.support.kafka.topics import TopicWriter, new_topic
 from tests.support.tables import Metastore
 from tests.support.workers import end_all
 
-pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="crashes")]
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(4, of="crashes")]
 
 SHARDS = 12
 WORKERS = 3

@@ -15,7 +15,7 @@ from tests.support.kafka.topics import TopicWriter, new_topic, write
 from tests.support.tables import Metastore
 from tests.support.workers import WorkerProcess, workers
 
-pytestmark = [pytest.mark.slow, pytest.mark.by_turns(2, of="crashes")]
+pytestmark = [pytest.mark.slow, pytest.mark.by_turns(4, of="crashes")]
 
 PATIENCE_S = 240.0
 """The broker starts three times, and each time the group comes together anew."""

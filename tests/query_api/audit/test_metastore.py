@@ -32,7 +32,7 @@ from tests.query_api.thrift.methods.histories import History
 from tests.support.hive.metastore import Instances
 from tests.support.processes import open_folder
 
-pytestmark = pytest.mark.hive
+pytestmark = [pytest.mark.hive, pytest.mark.by_turns(2, of="metastores")]
 KEPT = "audit_kept"
 CHANGED = "audit_a", "audit_b"
 SHARDS = 2

@@ -47,7 +47,7 @@ from tests.support.engines.spark import USES_SPARK
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [*USES_SPARK, pytest.mark.by_turns(2, of="Spark")]
+pytestmark = [*USES_SPARK, pytest.mark.by_turns(4, of="Spark")]
 TABLES, PARTITIONS = 12, 600
 STRETCH = 200
 """A table with more is read in parts."""

@@ -31,7 +31,7 @@ from tests.support.processes import open_folder
 from tests.support.programs import system_program
 from tests.support.worker_log import WorkerLog
 
-pytestmark = [pytest.mark.logins, pytest.mark.timeout(900), pytest.mark.by_turns(2, of="logins")]
+pytestmark = [pytest.mark.logins, pytest.mark.timeout(900), pytest.mark.by_turns(4, of="logins")]
 HTTP_SERVICE: Final = f"HTTP/{HOST}@{REALM}"
 METHODS: Final[dict[str, Any]] = {"get_table": lambda _: answer("c")}
 

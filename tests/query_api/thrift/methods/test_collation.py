@@ -18,7 +18,7 @@ from tests.support.hive import hms_objects as objects
 from tests.support.hive.hms_client import HmsClient
 from tests.support.hive.metastore import Instances, MetastoreFactory
 
-pytestmark = [pytest.mark.hive, pytest.mark.stock]
+pytestmark = [pytest.mark.hive, pytest.mark.stock, pytest.mark.by_turns(2, of="metastores")]
 DB = "sorted"
 VALUES = {
     "dates": ["2024-01-01", "2024-01-02", "2024-02-10", "2023-12-31"],

@@ -29,7 +29,7 @@ from tests.support.hive import hms_objects as objects
 from tests.support.hive.hms_client import CAPABILITIES, HmsClient
 from tests.support.hive.metastore import Instances, MetastoreFactory
 
-pytestmark = pytest.mark.hive
+pytestmark = [pytest.mark.hive, pytest.mark.by_turns(2, of="metastores")]
 DB = "shown"
 CATALOG = "spark"
 PROPERTIES = {

@@ -378,7 +378,7 @@ KINDS: list[Callable[..., Walk]] = [
 ]
 
 
-@pytest.mark.by_turns(2)
+@pytest.mark.by_turns(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_field(world: World, kind: Callable[..., Walk]) -> None:
     db = f"fields_{kind.__name__.lower()}"

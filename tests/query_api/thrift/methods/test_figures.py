@@ -21,7 +21,7 @@ from tests.support.hive import idl
 from tests.support.hive.hms_client import HmsClient
 from tests.support.hive.metastore import Instances
 
-pytestmark = pytest.mark.hive
+pytestmark = [pytest.mark.hive, pytest.mark.by_turns(2, of="metastores")]
 TYPES: Final = (
     *("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "decimal(10,2)"),
     *("date", "timestamp", "timestamp with local time zone", "boolean", "binary", "string"),

@@ -25,7 +25,7 @@ from tests.support.hive.hms_client import HmsClient
 from tests.support.hive.metastore import Instances
 from tests.support.hive.overlaps import overlap
 
-pytestmark = pytest.mark.hive
+pytestmark = [pytest.mark.hive, pytest.mark.by_turns(2, of="metastores")]
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from tests.support.hive import hms_objects as objects
 from tests.support.hive.java import Serialized, hive_java
 from tests.support.hive.metastore import Instances
 
-pytestmark = pytest.mark.hive
+pytestmark = [pytest.mark.hive, pytest.mark.by_turns(2, of="metastores")]
 DB = "serialized"
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
 KEYS = {"ds": "string", "n": "int", "d": "date"}

@@ -35,7 +35,7 @@ from tests.support.logins.tickets import BriefTickets, clients_of, keep_tickets_
 from tests.support.processes import open_folder
 from tests.support.worker_log import WorkerLog
 
-pytestmark = [pytest.mark.logins, pytest.mark.timeout(900), pytest.mark.by_turns(2, of="logins")]
+pytestmark = [pytest.mark.logins, pytest.mark.timeout(900), pytest.mark.by_turns(4, of="logins")]
 LARGE: Final = "x" * 300_000
 
 

@@ -38,7 +38,7 @@ pytestmark = [
     pytest.mark.logins,
     pytest.mark.hive,
     pytest.mark.timeout(900),
-    pytest.mark.by_turns(2, of="logins"),
+    pytest.mark.by_turns(4, of="logins"),
 ]
 PROPERTIES: Final = {
     "metastore.sasl.enabled": "true",

@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.logins,
     pytest.mark.hive,
     pytest.mark.timeout(900),
-    pytest.mark.by_turns(2, of="logins"),
+    pytest.mark.by_turns(4, of="logins"),
 ]
 VAULT: Final = "vault"
 

@@ -41,7 +41,7 @@ pytestmark = [
     pytest.mark.logins,
     pytest.mark.hive,
     pytest.mark.timeout(600),
-    pytest.mark.by_turns(2, of="logins"),
+    pytest.mark.by_turns(4, of="logins"),
 ]
 OWNER: Final = getpass.getuser()
 """The owner of what the metastore writes, for it runs as this user."""

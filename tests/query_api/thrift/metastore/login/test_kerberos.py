@@ -46,7 +46,7 @@ pytestmark = [
     pytest.mark.logins,
     pytest.mark.hive,
     pytest.mark.timeout(900),
-    pytest.mark.by_turns(2, of="logins"),
+    pytest.mark.by_turns(4, of="logins"),
 ]
 TICKET_S: Final = 4
 TOKEN_S: Final = 30

@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.logins,
     pytest.mark.hive,
     pytest.mark.timeout(600),
-    pytest.mark.by_turns(2, of="logins"),
+    pytest.mark.by_turns(4, of="logins"),
 ]
 PASSWORDS: Final = {"cache": "its own secret"}
 WRONG: Final = "none of its own"
