@@ -14,6 +14,7 @@ NEEDS_INSTALL := hive or mariadb or stock or chromium or spark or promtool or tr
 ON_SERVICES := tests/containers/test_services.py
 # Each of these has a target of its own.
 SEPARATE := torture or containers or random
+MORE := not ($(SEPARATE)) and ($(NEEDS_INSTALL) or slow)
 
 .PHONY: help
 help: ## This list
@@ -41,7 +42,11 @@ mutants: setup ## Change the code that decides, here and there, and see whether 
 
 .PHONY: test-more
 test-more: setup ## What test-all adds: tests of many processes or inputs, Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos, new seeds; ALL=1: those, too, whose turn it isn't
-	@$(PYTEST) $(LESS_PARALLEL) $(if $(ALL),,--by-turns) -m "not ($(SEPARATE)) and ($(NEEDS_INSTALL) or slow)"
+	@$(PYTEST) $(LESS_PARALLEL) $(if $(ALL),,--by-turns) -m "$(MORE)"
+
+.PHONY: names-more
+names-more: setup ## The names of the tests that test-more runs
+	@$(PYTEST) --collect-only --quiet $(if $(ALL),,--by-turns) -m "$(MORE)"
 
 .PHONY: test-random
 test-random: setup ## Minutes of new random seeds: the simulation, and a few faults of real processes

@@ -23,6 +23,7 @@ from state.kv import after
 from state.shard_reader import ColumnStatistics, NameLine, ShardReader
 
 _AT_ONCE: Final = 4096
+_FEW: Final = 100
 _EVERYTHING: Final = (Span(()),)
 _DEFAULT: Final = DEFAULT_PARTITION.encode()
 ReaderOf = Callable[[Target], ShardReader]
@@ -121,17 +122,12 @@ class CachedObjects:
         return None if value is None else entries.data_of(value)
 
     def partitions(self, table: TableName, values: Sequence[Values]) -> Iterator[bytes]:
-        """Reads partitions that are adjacent in the store in sequence, without seeking each."""
-        view, end = self._of(table).view, after(keys.of_table(keys.PARTITION, table))
-        following: Iterator[tuple[bytes, bytes]] = iter(())
-        for key_values in values:
-            key = keys.partition(table, key_values)
-            entry = next(following, None)
-            if entry is None or entry[0] != key:
-                following = view.scan(key, end)
-                entry = next(following, None)
-            if entry is not None and entry[0] == key and entries.is_live(entry[1]):
-                yield entries.data_of(entry[1])
+        """Reads a few partitions at once, as they are asked for."""
+        view = self._of(table).view
+        for first in range(0, len(values), _FEW):
+            for value in view.values(keys.partitions(table, values[first : first + _FEW])):
+                if value is not None and entries.is_live(value):
+                    yield entries.data_of(value)
 
     def table_statistics(self, table: TableName) -> list[ColumnFigures]:
         return [_figures(column) for column in self._of(table).table_statistics(table)]

@@ -23,7 +23,7 @@ keep their order, and the keys below a prefix of texts are exactly those that be
 The dash stands for two NULs, which end a list of unknown length.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import repeat
 
@@ -174,6 +174,12 @@ def partition(table: TableName, values: tuple[str, ...]) -> bytes:
     A metastore knows a partition by its name, so the key has the values as they stand there.
     """
     return PARTITION + table_suffix(table) + texts(named_values(values))
+
+
+def partitions(table: TableName, many: Iterable[tuple[str, ...]]) -> list[bytes]:
+    """The keys of several partitions."""
+    stem = of_table(PARTITION, table)
+    return [stem + texts(named_values(values)) for values in many]
 
 
 def named_values(values: tuple[str, ...]) -> tuple[str, ...]:

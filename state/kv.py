@@ -4,7 +4,7 @@ Keys and values are bytes, keys are never empty and are ordered as bytes; the fi
 gives the kind of its entry (`state.keys`), and no range crosses kinds.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 
@@ -22,6 +22,11 @@ class View(Protocol):
 
     def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
         """The first keys that `scan` would return, `most` at most, in half the time."""
+        ...
+
+    def values(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """What `get` would return for each of these keys of one kind; faster for keys that follow
+        each other in the store."""
         ...
 
 

@@ -9,7 +9,7 @@ from hive.collation import BY_BYTES, Collation
 from hive.errors import InputError, NoSuchObjectError
 from hive.filters.partition_filter import by_filter
 from hive.filters.semantics import PartitionKey
-from hive.names import TableName, partition_name, partition_names, values_of_names
+from hive.names import TableName, partition_name, partition_names, values_by_name
 from hive.thrift.binary import decode
 from hive.thrift.canonical import is_full_acid
 from hive.thrift.splice import acid_partition
@@ -111,6 +111,8 @@ class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
         """The names and values of the wanted partitions, in the order of the names. Those that were
         wanted by name may not exist.
         """
+        if self.wanted.names is not None:
+            return sorted(values_by_name(self._keys(table), self.wanted.names).items())
         return self._named(table, list(self._values(objects, table)))
 
     def _named(self, table: bytes, values: Sequence[Values]) -> list[tuple[str, Values]]:
@@ -127,7 +129,7 @@ class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
     def _values(self, objects: Objects, table: bytes) -> Iterable[Values]:
         wanted, keys = self.wanted, self._keys(table)
         if wanted.names is not None:
-            return dict.fromkeys(values_of_names(keys, wanted.names))
+            return values_by_name(keys, wanted.names).values()
         if wanted.filter is None:
             return objects.partition_values(self.table, wanted.prefix, None)
         columns = _about(table).typed

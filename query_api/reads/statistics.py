@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from hive.aggregate import Aggregate, aggregate
-from hive.names import partition_name, values_of_names
+from hive.names import partition_name, values_by_name
 from hive.thrift.binary import decode
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.view import TableView
@@ -58,7 +58,7 @@ class GetPartitionStatistics(_PartitionsRead[list[PartitionFigures]], frozen=Tru
 
     def answer(self, objects: Objects) -> list[PartitionFigures]:
         keys = TableView(existing_table(objects, self.table)).partition_keys
-        wanted = values_of_names(keys, self.partitions)
+        wanted = list(values_by_name(keys, self.partitions).values())
         partitions = (
             PartitionFigures(partition_name(keys, values), chosen)
             for values, columns in objects.partition_statistics(self.table, wanted)
@@ -75,13 +75,13 @@ class AggregateStatistics(_PartitionsRead[dict[str, Aggregate]], frozen=True):
 
     def answer(self, objects: Objects) -> dict[str, Aggregate]:
         keys = TableView(existing_table(objects, self.table)).partition_keys
-        partitions = dict.fromkeys(self.partitions)
-        wanted = values_of_names(keys, list(partitions))
+        wanted = list(values_by_name(keys, self.partitions).values())
+        count = len(set(self.partitions))
         parts_of: dict[str, list[dict[str, Any]]] = {column: [] for column in self.columns}
         for _, columns in objects.partition_statistics(self.table, wanted):
             for figures in _chosen(columns, self.columns, self.engine):
                 parts_of[figures.column].append(decode(COLUMN_STATISTICS_OBJ, figures.data))
-        return {column: aggregate(parts, len(partitions)) for column, parts in parts_of.items()}
+        return {column: aggregate(parts, count) for column, parts in parts_of.items()}
 
 
 class GetConstraints(ExistingTableRead[list[ConstraintColumns]], frozen=True):

@@ -131,6 +131,26 @@ class Cursor:
         self._check(iterator)
         return collected
 
+    def values(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Reads the values of these keys at once, seeking where one doesn't follow another."""
+        iterator, self._scan = self._opened(), None
+        key_of, value_of, advance = iterator.key, iterator.value, iterator.next
+        values: list[bytes | None] = []
+        at: bytes | None = None
+        for key in keys:
+            if at != key:
+                iterator.seek(key)
+                at = key_of()
+                if at is None:
+                    self._check(iterator)
+            if at == key:
+                values.append(value_of())
+                advance()
+                at = key_of()
+            else:
+                values.append(None)
+        return values
+
     def close(self) -> None:
         """Drops the iterator. The next step of a scan that is running raises ClosedStoreError."""
         self._iterator = None

@@ -1,7 +1,7 @@
 """The twin of a store in a dictionary: for tests of the fold, and for folds that keep nothing."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from state.kv import in_one_kind
 from state.store.commits import Commits
@@ -24,6 +24,9 @@ class MemoryView:
 
     def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
         return self._between(start, end)[:most]
+
+    def values(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return [self.entries.get(key) for key in keys]
 
     def _between(self, start: bytes, end: bytes) -> list[bytes]:
         if start >= end:

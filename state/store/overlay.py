@@ -1,7 +1,7 @@
 """Uncommitted changes over a view of the committed state."""
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, Protocol
 
@@ -87,6 +87,9 @@ class Overlay:
 
     def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
         return [key for key, _ in islice(self.scan(start, end), most)]
+
+    def values(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return [self.get(key) for key in keys]
 
     def _changed(self, start: bytes, end: bytes) -> list[bytes]:
         self._order()

@@ -1,6 +1,6 @@
 """A snapshot of a store, for readers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import rocksdict
 
@@ -51,10 +51,16 @@ class StoreSnapshot:
     def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
         return self._cursor(start, end).keys(start, end, most) if start < end else []
 
+    def values(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return self._cursor_of(keys[0]).values(keys) if keys else []
+
     def _cursor(self, start: bytes, end: bytes) -> Cursor:
         assert in_one_kind(start, end), "a scan crosses kinds"
+        return self._cursor_of(start)
+
+    def _cursor_of(self, key: bytes) -> Cursor:
         try:
-            return self._cursors[self._route[start[0]]]
+            return self._cursors[self._route[key[0]]]
         except IndexError as error:
             raise self._error(error) from error
 

@@ -20,7 +20,11 @@ from tests.deploy.helm import (
     rendered,
 )
 
-pytestmark = [pytest.mark.helm, pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.helm,
+    pytest.mark.timeout(1800),
+    pytest.mark.by_turns(3, of="large parts"),
+]
 
 SMALL = CHART / "examples" / "small.yaml"
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}

@@ -32,7 +32,7 @@ from tests.support.stacks import Stack, stack
 pytestmark = [
     pytest.mark.logins,
     pytest.mark.hive,
-    pytest.mark.by_turns(5, of="engines"),
+    pytest.mark.by_turns(3, of="large parts"),
     pytest.mark.timeout(1800),
 ]
 NAME: Final = getpass.getuser()

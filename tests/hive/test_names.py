@@ -19,7 +19,7 @@ from hive.names import (
     stored_partition_name,
     table_name,
     unescape_path_part,
-    values_of_names,
+    values_by_name,
 )
 
 IDENTIFIERS = st.from_regex(r"[a-z0-9_]+", fullmatch=True)
@@ -169,16 +169,16 @@ def test_names_without_a_catalog_are_of_the_default_one() -> None:
     ),
     st.lists(st.lists(st.text(min_size=1) | IDENTIFIERS, min_size=2, max_size=2), max_size=3),
 )
-def test_values_of_names_are_those_that_give_the_names_again(
+def test_values_by_name_are_those_that_give_the_names_again(
     keys: list[str], names: list[str], many: list[list[str]]
 ) -> None:
     names += [partition_name(keys, values[: len(keys)]) for values in many]
-    expected = []
+    expected = {}
     for name in names:
         try:
             values = partition_values(name)
         except NameFormatError:
             continue
         if len(values) == len(keys) and partition_name(keys, values) == name:
-            expected.append(values)
-    assert values_of_names(keys, names) == expected
+            expected[name] = values
+    assert values_by_name(keys, names) == expected

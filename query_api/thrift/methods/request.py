@@ -82,6 +82,8 @@ def refuse_unknown(request: Arguments, *fields: str) -> None:
     for name, value in request.items():
         if name.startswith("#") or (name in fields and value not in (None, "", False, [], {})):
             raise InputError(f"a request with {name}")
-        texts = value if isinstance(value, list) else [value]
-        if any(isinstance(text, str) and not is_storable(text) for text in texts):
+        text = value
+        if isinstance(value, list):
+            text = "".join(value) if value and isinstance(value[0], str) else None
+        if isinstance(text, str) and not is_storable(text):
             raise InputError(f"a request with {name} that no database can hold")

@@ -25,7 +25,7 @@ from tests.support.thrift_answers import METASTORE, ThriftAnswers
 
 pytestmark = [
     pytest.mark.hive,
-    pytest.mark.by_turns(5, of="engines"),
+    pytest.mark.by_turns(3, of="large parts"),
     pytest.mark.timeout(1800),
 ]
 CORPORA = Path(__file__).with_name("corpus")

@@ -19,7 +19,7 @@ from tests.support.stacks import Stack, stack
 
 pytestmark = [
     pytest.mark.trino,
-    pytest.mark.by_turns(5, of="engines"),
+    pytest.mark.by_turns(3, of="large parts"),
     # The first test fetches Presto if it isn't in the cache yet.
     pytest.mark.timeout(3600),
 ]

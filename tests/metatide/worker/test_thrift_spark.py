@@ -26,7 +26,7 @@ from tests.support.thrift_answers import ThriftAnswers
 
 pytestmark = [
     pytest.mark.hive,
-    pytest.mark.by_turns(5, of="engines"),
+    pytest.mark.by_turns(3, of="large parts"),
     pytest.mark.timeout(2 * TIMEOUT_S),
 ]
 ICEBERG = "tests.support.engines.iceberg_queries"

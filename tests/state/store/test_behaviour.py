@@ -268,6 +268,12 @@ class Model(RuleBasedStateMachine):
         for snapshot, expected in self.snapshots:
             assert snapshot.get(key) == expected.get(key)
 
+    @rule(keys=st.lists(KEYS, min_size=1))
+    def get_several(self, keys: list[bytes]) -> None:
+        keys = [key for key in keys if key[0] == keys[0][0]]
+        for view, expected in [(self.transaction, self.pairs), *self.snapshots]:
+            assert view.values(keys) == [expected.get(key) for key in keys]
+
     @invariant()
     def scans_agree(self) -> None:
         for kind in (b"p", b"s", b"S", b"x"):

@@ -94,6 +94,8 @@ def test_a_damaged_block_never_ends_a_scan_quietly_and_stops_everything(
             list(snapshot.scan(b"p", b"q"))
         with pytest.raises(ColdShardError, match="block checksum mismatch"):
             snapshot.keys(b"p", b"q", 1_000_000)
+        with pytest.raises(ColdShardError, match="block checksum mismatch"):
+            snapshot.values(list(ENTRIES))
         with pytest.raises(ColdShardError):
             store.snapshot()
         with pytest.raises(ColdShardError):
