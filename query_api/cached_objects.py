@@ -115,19 +115,26 @@ class CachedObjects:
                 some = [] if is_last else keys_of(some[-1] + b"\0", end, _AT_ONCE)
 
     def existing_partitions(self, table: TableName, values: Sequence[Values]) -> list[Values]:
-        return [own for own in values if self.partition(table, own) is not None]
+        stored = self._stored_partitions(table, values)
+        return [own for own, value in zip(values, stored, strict=True) if value is not None]
 
     def partition(self, table: TableName, values: Values) -> bytes | None:
         value = entries.live(self._of(table).view.get(keys.partition(table, values)))
         return None if value is None else entries.data_of(value)
 
     def partitions(self, table: TableName, values: Sequence[Values]) -> Iterator[bytes]:
-        """Reads a few partitions at once, as they are asked for."""
+        for value in self._stored_partitions(table, values):
+            if value is not None:
+                yield entries.data_of(value)
+
+    def _stored_partitions(
+        self, table: TableName, values: Sequence[Values]
+    ) -> Iterator[bytes | None]:
+        """Reads a few partitions at once, as they are asked for; None for a missing one."""
         view = self._of(table).view
         for first in range(0, len(values), _FEW):
-            for value in view.values(keys.partitions(table, values[first : first + _FEW])):
-                if value is not None and entries.is_live(value):
-                    yield entries.data_of(value)
+            some = keys.partitions(table, values[first : first + _FEW])
+            yield from map(entries.live, view.values(some))
 
     def table_statistics(self, table: TableName) -> list[ColumnFigures]:
         return [_figures(column) for column in self._of(table).table_statistics(table)]
