@@ -47,7 +47,7 @@ def read_string(data: bytes, at: int) -> tuple[str, int]:
 
 
 def read_strings(data: bytes, at: int) -> tuple[list[str], int]:
-    """Reads a list of texts, in half the time of a list whose items have readers."""
+    """Reads a list of texts: up to twice as fast as if each item had a reader of its own."""
     item_code, count = PACK_ITEMS.unpack_from(data, at)
     at += 5
     if _count(count, data, at):
