@@ -87,11 +87,14 @@ class Run:
         with self._parts.writers.paused():
             warm_s = seconds_until_warm(self._parts)
             lost = lost_events(self._parts)
-            different = differences(self._stand, exact=not self._loses_records)
+            exact = not self._loses_records
+            different = differences(self._stand, exact=exact)
+            self._loses_records = False
             restarted_s = seconds_until_warm(self._parts)
         self._journal.add(
             {
                 "compared": True,
+                "exact": exact,
                 "warm_s": warm_s,
                 "restarted_s": restarted_s,
                 "lost": lost,
