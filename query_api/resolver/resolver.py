@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from time import perf_counter
 from typing import Any, Final, TypeVar
 
 from hive.errors import InputError, NoSuchObjectError, UnansweredError
@@ -16,7 +16,7 @@ from query_api.reasons import Reason, Source
 from query_api.requirement import Requirement
 from query_api.resolver.answer import Miss, ReadAnswer, moment_of, serve, settle, unreadable
 from query_api.resolver.database import Database
-from query_api.resolver.hedged_read import HedgedRead
+from query_api.resolver.fallback_latency import FallbackLatency
 from query_api.resolver.inspection import STORE_ERRORS, Inspection
 from query_api.resolver.judgement import (
     Judgement,
@@ -27,16 +27,12 @@ from query_api.resolver.judgement import (
     worth_waiting,
 )
 from query_api.resolver.loads import Loads
-from query_api.resolver.metastore_latency import MetastoreLatency
 from query_api.resolver.missed_tables import MissedTables
 from query_api.resolver.plain_reads import PlainReads
 from query_api.shards import Views
 from query_api.targets import OF_TABLE, TargetKind
 
 A = TypeVar("A")
-LATEST_WAIT_S: Final = 0.005
-"""How long `latest` waits for a shard while the database is asked, unless the caller set a wait: it
-often answers before a late event arrives, and those events cost most."""
 POSITION_WAIT_S: Final = 0.25
 """How long a read that requires a position waits for shards, unless the caller set a wait."""
 RETRY_AFTER_S: Final = 1.0
@@ -66,7 +62,8 @@ class Resolver:
         self._history = database.history
         self._loads = Loads(views.source)
         self.missed = MissedTables()
-        self.metastore_latency = MetastoreLatency()
+        self.metastore_latency = FallbackLatency()
+        self._database_latency = FallbackLatency()
         self._plain = PlainReads(views, self.is_rewound)
         self._threads = ThreadPoolExecutor(LONG_READS, "reads")
 
@@ -85,36 +82,33 @@ class Resolver:
         """Answers a read. Raises InputError if the request makes no sense, UnansweredError if
         nobody can answer.
         """
-        hedge = HedgedRead(partial(self.ask_database, read))
-        try:
-            outcome = self.cached_now(read, requirement) if requirement.takes_any else None
-            if outcome is None:
-                outcome = await self.cached(read, requirement, log_end, hedge)
-            if isinstance(outcome, ReadAnswer):
-                return outcome
-            if outcome.reason is Reason.NO_LIST and outcome.judgement is not None:
-                raise InputError(
-                    f"{outcome.judgement.target.name} has write ids: pass write_ids and a positive "
-                    "table_id, or ask for consistency latest"
-                )
-            return await self._from_database(outcome, hedge, requirement.min_position)
-        finally:
-            hedge.cancel()
+        outcome = self.cached_now(read, requirement) if requirement.takes_any else None
+        if outcome is None:
+            outcome = await self.cached(read, requirement, log_end, self._database_latency)
+        if isinstance(outcome, ReadAnswer):
+            return outcome
+        if outcome.reason is Reason.NO_LIST and outcome.judgement is not None:
+            raise InputError(
+                f"{outcome.judgement.target.name} has write ids: pass write_ids and a positive "
+                "table_id, or ask for consistency latest"
+            )
+        return await self._from_database(read, outcome, requirement.min_position)
 
     async def cached(
         self,
         read: Read[A],
         requirement: Requirement,
         log_end: LogEnd | None = None,
-        hedge: HedgedRead[Any] | None = None,
+        latency: FallbackLatency | None = None,
     ) -> ReadAnswer[A] | Miss:
         """The cache's answer; waits for lagging shards while that is worthwhile.
 
-        `log_end` is a read of the log that was already made for this request. `hedge` may begin
-        during the wait, and ends it when the database has answered.
+        `log_end` is a read of the log that was already made for this request. `latency` is that of
+        whoever answers otherwise, a metastore by default.
         """
         try:
-            judged, log_end = await self._judge(read, requirement, log_end, hedge)
+            latency = latency or self.metastore_latency
+            judged, log_end = await self._judge(read, requirement, log_end, latency)
             if first_miss(judged) is not None or not judged:
                 return settle(self._views, read, requirement, judged)
             is_long, served = self._is_long(read), judged
@@ -154,8 +148,10 @@ class Resolver:
         if its position can't be told."""
         if not self._views.knows_epoch:
             await self._await_epoch()
-        reached = self._views.reached
+        reached, began_s = self._views.reached, perf_counter()
         answer = await self._database.answer(read)
+        if not read.is_long:
+            self._database_latency.note(perf_counter() - began_s)
         self._history.check_position(reached.epoch, reached.event, answer.event)
         return answer.value, Position(reached.epoch, answer.event)
 
@@ -207,12 +203,14 @@ class Resolver:
 
     async def _from_database(
         self,
+        read: Read[A],
         miss: Miss,
-        hedge: HedgedRead[tuple[A | NoSuchObjectError, Position]],
         min_position: Position | None,
     ) -> ReadAnswer[A]:
         try:
-            value, position = await hedge.answer()
+            # In two steps: where it takes the tuple apart, mypy infers a wider type for the read.
+            answer = await self.ask_database(read)
+            value, position = answer
             _check_reached(position, min_position)
         except UnansweredError as error:
             raise UnansweredError(
@@ -231,7 +229,7 @@ class Resolver:
         read: Read[Any],
         requirement: Requirement,
         log_end: LogEnd | None,
-        hedge: HedgedRead[Any] | None,
+        latency: FallbackLatency,
     ) -> tuple[list[Judgement], LogEnd | None]:
         """Judges the targets; asks the database for newer events if that is needed."""
         recent = self._judge_by_recent(read, requirement)
@@ -241,7 +239,7 @@ class Resolver:
         if requirement.must_be_current:
             if not all(map(may_serve, judged)):
                 return judged, None
-            return await self._judge_current(read, requirement, judged, log_end, hedge)
+            return await self._judge_current(read, requirement, judged, log_end, latency)
         wait_s = _wait_s(requirement, POSITION_WAIT_S)
         if not worth_waiting(judged):
             return judged, None
@@ -270,7 +268,7 @@ class Resolver:
         requirement: Requirement,
         judged: Sequence[Judgement],
         log_end: LogEnd | None,
-        hedge: HedgedRead[Any] | None,
+        latency: FallbackLatency,
     ) -> tuple[list[Judgement], LogEnd | None]:
         if not judged:
             return [], None
@@ -278,10 +276,8 @@ class Resolver:
         again = self._judge_now(read, requirement, log_end)
         if log_end is None or not worth_waiting(again):
             return again, log_end
-        wait_s = self.metastore_latency.wait_s if hedge is None else LATEST_WAIT_S
-        wait_s = _wait_s(requirement, wait_s)
-        hedge = None if requirement.max_wait_ms is not None else hedge
-        return await self._wait(read, requirement, again, wait_s, log_end, hedge), log_end
+        wait_s = _wait_s(requirement, latency.wait_s)
+        return await self._wait(read, requirement, again, wait_s, log_end), log_end
 
     async def _why_unconfirmed(self, served: Sequence[Judgement], log_end: LogEnd) -> Reason | None:
         """Why it isn't certain that snapshots are of the database's history; None if it is.
@@ -307,7 +303,6 @@ class Resolver:
         judged: Sequence[Judgement],
         wait_s: float,
         log_end: LogEnd | None,
-        hedge: HedgedRead[Any] | None = None,
     ) -> list[Judgement]:
         """Waits for all shards that lag, and judges again."""
         waits = []
@@ -316,8 +311,7 @@ class Resolver:
             if judgement.verdict.wait_for is not None and shard is not None and wait_s > 0:
                 waits.append(shard.complete_up_to(*judgement.verdict.wait_for, wait_s))
         if waits:
-            shards = asyncio.gather(*waits)
-            await (shards if hedge is None else hedge.race(shards))
+            await asyncio.gather(*waits)
         return self._judge_now(read, requirement, log_end)
 
     def _judge_now(

@@ -11,7 +11,7 @@ from query_api.reads.read import Read, Rendered
 from query_api.requirement import Requirement
 from query_api.resolver.answer import ReadAnswer
 from query_api.resolver.database import Database
-from query_api.resolver.hedged_read import HedgedRead
+from query_api.resolver.fallback_latency import FallbackLatency
 from query_api.resolver.judgement import Judgement
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
@@ -48,10 +48,10 @@ class TracedResolver(Resolver):
         read: Read[Any],
         requirement: Requirement,
         log_end: LogEnd | None,
-        hedge: HedgedRead[Any] | None,
+        latency: FallbackLatency,
     ) -> tuple[list[Judgement], LogEnd | None]:
         with self._tracing.step(JUDGE):
-            return await super()._judge(read, requirement, log_end, hedge)
+            return await super()._judge(read, requirement, log_end, latency)
 
     async def _wait(
         self,
@@ -60,7 +60,6 @@ class TracedResolver(Resolver):
         judged: Sequence[Judgement],
         wait_s: float,
         log_end: LogEnd | None,
-        hedge: HedgedRead[Any] | None = None,
     ) -> list[Judgement]:
         with self._tracing.step(WAIT):
-            return await super()._wait(read, requirement, judged, wait_s, log_end, hedge)
+            return await super()._wait(read, requirement, judged, wait_s, log_end)

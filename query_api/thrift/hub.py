@@ -5,7 +5,7 @@ import msgspec
 from query_api.authorization.guard import Guard
 from query_api.latest.recent_reads import RecentReads
 from query_api.resolver.database import Database
-from query_api.resolver.metastore_latency import MetastoreLatency
+from query_api.resolver.fallback_latency import FallbackLatency
 from query_api.resolver.shared_reads import LogEndReads
 from query_api.shards import Views
 from query_api.thrift.call import Methods
@@ -27,7 +27,7 @@ class Hub(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     database: Database
     log_end_reads: LogEndReads
     recent: RecentReads
-    metastore_latency: MetastoreLatency
+    metastore_latency: FallbackLatency
     views: Views
     reply_cache: ReplyCache
     upstreams: Upstreams

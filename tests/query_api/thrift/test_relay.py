@@ -10,7 +10,7 @@ from hive.errors import ThriftError
 from query_api.latest.log_end import LogEnd
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.resolver.metastore_latency import WAIT_S_MIN
+from query_api.resolver.fallback_latency import WAIT_S_MIN
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute
 from query_api.thrift.metastore import relayed_call
 from query_api.thrift.metastore.client_identity import REPEATED_BYTES_MAX

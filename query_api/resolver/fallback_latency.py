@@ -1,5 +1,4 @@
-"""How long metastores take, and so how long a read waits for a shard that lags, where a metastore
-would answer otherwise."""
+"""How long a read waits for a shard that lags, by how long whoever answers otherwise takes."""
 
 from typing import Final
 
@@ -8,12 +7,13 @@ WAIT_S_MAX: Final = 0.1
 _WEIGHT: Final = 1 / 16
 
 
-class MetastoreLatency:
-    """How long a metastore takes for a read, by the times of the last ones.
+class FallbackLatency:
+    """How long the database, or a metastore, takes for a read, by the times of the last ones.
 
     A read waits for its shard as long, so that a wait in vain at most doubles the time until the
-    answer. With a distant database metastores take long, and the shard nearly always catches up
-    before them.
+    answer. Where the database is distant or busy, the shard nearly always catches up first. A
+    shorter wait would keep a busy machine busy: once shards lag because of the load, reads would go
+    to the database, which costs more than they did.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class MetastoreLatency:
         return WAIT_S_MIN if self._mean_s is None else max(WAIT_S_MIN, self._mean_s)
 
     def note(self, seconds: float) -> None:
-        """Takes note of how long a metastore took for a read."""
+        """Takes note of how long a read took."""
         taken_s = min(seconds, WAIT_S_MAX)
         if self._mean_s is None:
             self._mean_s = taken_s
