@@ -87,7 +87,7 @@ class Stand:
         self.programs["mix"] = self._metatide(
             "mix",
             *("demo", "run", "--tables", "12", "--partitions", "60", "--writers", "2"),
-            *("--events-per-s", "20"),
+            *("--events-per-s", "5"),
         )
         self._read_to: dict[str, int] = {}
         self._ended = threading.Event()

@@ -26,7 +26,7 @@ from tests.support.hive.hms_client import connect
 from tests.torture.history import BY_METASTORE, TABLES, Truth
 
 VERSION: Final = "version"
-PAUSE_S: Final = 0.1
+PAUSE_S: Final = 0.5
 _CALL_S: Final = 120.0
 _LOST: Final = (psycopg.Error, sa.exc.SQLAlchemyError, MetatideError, OSError, TException)
 
