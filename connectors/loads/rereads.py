@@ -11,10 +11,10 @@ from connectors.loads.chunks import CHUNK_BYTES_MAX, ITEM_BYTES
 from connectors.loads.end_gate import EndGate
 from connectors.loads.sink import Sink
 from hive.names import TableName, partition_name
-from hive.reader.partitions import read_partitions
+from hive.reader.partitions import read_named_partitions
 from hive.reader.rows.tables import StoredTable
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
-from hive.reader.tables import named, read_tables
+from hive.reader.tables import read_named_tables
 from state.records import Reread, Rows
 from state.records.objects import PartitionImage
 from state.records.routing import table_shard
@@ -77,7 +77,7 @@ def reread(
 def _read(
     snapshot: DatabaseSnapshot, epoch: int, name: TableName, objects: Sequence[Values]
 ) -> Iterator[Reread]:
-    tables = read_tables(snapshot, *named(snapshot, name.database, name.table))
+    tables = read_named_tables(snapshot, name.database, [name.table])
     table = tables[0] if tables else None
     at, table_id = snapshot.position, 0 if table is None else table.id
     if () in objects:
@@ -100,8 +100,7 @@ def _partitions(
     }
     if not names:
         return {}
-    of_names = snapshot.tables["PARTITIONS"].c.PART_NAME.in_(list(names))
-    stored = read_partitions(snapshot, table.name, table.id, of_names)
+    stored = read_named_partitions(snapshot, table.name, table.id, names)
     return {
         names[partition_name(table.partition_keys, row.values)]: images.partition_image(row)
         for row in stored

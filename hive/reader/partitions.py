@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Select, null, select
+from sqlalchemy import Select, bindparam, null, select
 
 from hive.names import DEFAULT_PARTITION, TableName
 from hive.reader.details import Owner, has_id, read_details
@@ -24,22 +24,12 @@ PAGE = 2_000
 _IDS = itemgetter(0, 1)
 
 
-def read_partitions(
-    snapshot: DatabaseSnapshot,
-    table: TableName,
-    table_id: int,
-    *where: Condition,
-    limit: int | None = None,
+def read_named_partitions(
+    snapshot: DatabaseSnapshot, table: TableName, table_id: int, names: Collection[str]
 ) -> list[StoredPartition]:
-    """The partitions that fulfil conditions on PARTITIONS, in order of their names."""
-    partitions = snapshot.tables["PARTITIONS"].c
-    statement = (
-        _statement(snapshot.version)
-        .where(partitions.TBL_ID == table_id, *where)
-        .order_by(partitions.PART_NAME)
-        .limit(limit)
-    )
-    rows, storages = snapshot.rows(statement), Storages()
+    """Those of a table's partitions that have one of these names, in order."""
+    parameters = {"table": table_id, "names": list(names)}
+    rows, storages = snapshot.rows(_named_statement(snapshot.version), parameters), Storages()
     stored: list[StoredPartition] = []
     for start in range(0, len(rows), PAGE):
         page = rows[start : start + PAGE]
@@ -48,16 +38,13 @@ def read_partitions(
     return stored
 
 
-def partition_names(
-    snapshot: DatabaseSnapshot, table_id: int, *where: Condition, limit: int | None = None
-) -> list[str]:
+def partition_names(snapshot: DatabaseSnapshot, table_id: int, *where: Condition) -> list[str]:
     """The names of partitions that fulfil conditions on PARTITIONS, in order."""
     partitions = snapshot.tables["PARTITIONS"].c
     statement = (
         select(partitions.PART_NAME)
         .where(partitions.TBL_ID == table_id, *where)
         .order_by(partitions.PART_NAME)
-        .limit(limit)
     )
     return [name for (name,) in snapshot.rows(statement)]
 
@@ -169,6 +156,17 @@ def _statement(version: Version) -> Select[Any]:
         .outerjoin_from(partitions, sds, p.SD_ID == sds.c.SD_ID)
         .outerjoin(serdes, sds.c.SERDE_ID == serdes.c.SERDE_ID)
     )
+
+
+@cache
+def _named_statement(version: Version) -> Select[Any]:
+    """A statement for all names, as for tables."""
+    partitions = metadata(version).tables["PARTITIONS"].c
+    statement = _statement(version).where(
+        partitions.TBL_ID == bindparam("table"),
+        partitions.PART_NAME.in_(bindparam("names", expanding=True)),
+    )
+    return statement.order_by(partitions.PART_NAME)
 
 
 @cache

@@ -1,10 +1,10 @@
 """Reads tables, and lists of their names."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, MetaData, Select, and_, null, select
+from sqlalchemy import ColumnElement, MetaData, Select, and_, bindparam, null, select
 
 from hive.names import DatabaseName
 from hive.reader.details import Owner, read_details
@@ -16,7 +16,7 @@ from hive.reader.rows.tables import (
     stored_name,
     stored_table,
 )
-from hive.reader.snapshot import DatabaseSnapshot
+from hive.reader.snapshot import DatabaseSnapshot, Row
 from hive.schema import Version, metadata
 
 Condition = ColumnElement[bool]
@@ -24,7 +24,18 @@ Condition = ColumnElement[bool]
 
 def read_tables(snapshot: DatabaseSnapshot, *where: Condition) -> list[StoredTable]:
     """The tables that fulfil conditions on TBLS and DBS, in two statements."""
-    rows = snapshot.rows(_statement(snapshot.version).where(*where))
+    return _stored(snapshot, snapshot.rows(_statement(snapshot.version).where(*where)))
+
+
+def read_named_tables(
+    snapshot: DatabaseSnapshot, db: DatabaseName, names: Collection[str]
+) -> list[StoredTable]:
+    """Those of a database's tables that have one of these names."""
+    parameters = {"catalog": db.catalog, "database": db.db, "names": list(names)}
+    return _stored(snapshot, snapshot.rows(_named_statement(snapshot.version), parameters))
+
+
+def _stored(snapshot: DatabaseSnapshot, rows: Sequence[Row]) -> list[StoredTable]:
     storage_ids, columns_ids, serde_ids = (
         {row[len(TableRow._fields) + place] for row in rows} - {None} for place in range(3)
     )
@@ -40,11 +51,10 @@ def read_tables(snapshot: DatabaseSnapshot, *where: Condition) -> list[StoredTab
     return [stored_table(row, details) for row in rows]
 
 
-def named(snapshot: DatabaseSnapshot, db: DatabaseName, *tables: str) -> tuple[Condition, ...]:
-    """The conditions for tables of one database; without names, for all of them."""
-    dbs, tbls = snapshot.tables["DBS"].c, snapshot.tables["TBLS"].c
-    conditions: tuple[Condition, ...] = (dbs.CTLG_NAME == db.catalog, dbs.NAME == db.db)
-    return (*conditions, tbls.TBL_NAME.in_(tables)) if tables else conditions
+def named(snapshot: DatabaseSnapshot, db: DatabaseName) -> tuple[Condition, ...]:
+    """The conditions for what is in one database."""
+    columns = snapshot.tables["DBS"].c
+    return columns.CTLG_NAME == db.catalog, columns.NAME == db.db
 
 
 def stream_names(snapshot: DatabaseSnapshot, *where: Condition) -> Iterator[list[StoredName]]:
@@ -94,6 +104,17 @@ def _statement(version: Version) -> Select[Any]:
         .join_from(tbls, dbs, t.DB_ID == dbs.c.DB_ID)
         .outerjoin(sds, t.SD_ID == sds.c.SD_ID)
         .outerjoin(serdes, sds.c.SERDE_ID == serdes.c.SERDE_ID)
+    )
+
+
+@cache
+def _named_statement(version: Version) -> Select[Any]:
+    """A statement for all names: to build another for each takes longer than to execute it."""
+    tbls, dbs = (metadata(version).tables[name].c for name in ("TBLS", "DBS"))
+    return _statement(version).where(
+        dbs.CTLG_NAME == bindparam("catalog"),
+        dbs.NAME == bindparam("database"),
+        tbls.TBL_NAME.in_(bindparam("names", expanding=True)),
     )
 
 

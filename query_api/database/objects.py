@@ -20,7 +20,7 @@ from hive.reader.rows.partitions import StoredPartition
 from hive.reader.rows.tables import StoredName, StoredTable
 from hive.reader.snapshot import DatabaseSnapshot
 from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
-from hive.reader.tables import Condition, named, read_tables, stream_names, stream_names_of
+from hive.reader.tables import named, read_named_tables, stream_names, stream_names_of
 from hive.reader.write_ids import read_txns, read_write_ids
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.snapshot import OPEN_TXN_TIMEOUT_MS, valid_write_ids
@@ -102,8 +102,10 @@ class DatabaseObjects:
         stored = self._table(table)
         assert stored is not None
         existing: list[Values] = []
-        for names, condition in self._by_name(stored, values):
-            read = set(stored_partitions.partition_names(self.snapshot, stored.id, condition))
+        name_column = self.snapshot.tables["PARTITIONS"].c.PART_NAME
+        for names in self._by_name(stored, values):
+            of_names = name_column.in_(names)
+            read = set(stored_partitions.partition_names(self.snapshot, stored.id, of_names))
             existing += [own_values for name, own_values in names.items() if name in read]
         return existing
 
@@ -210,7 +212,7 @@ class DatabaseObjects:
                 self._tables[name] = None
                 wanted.setdefault(name.database, []).append(name.table)
         for db, tables in wanted.items():
-            for table in read_tables(self.snapshot, *named(self.snapshot, db, *tables)):
+            for table in read_named_tables(self.snapshot, db, tables):
                 self._tables[table.name] = table
 
     def _stored_partitions(
@@ -219,25 +221,19 @@ class DatabaseObjects:
         stored = self._table(table)
         if stored is None:
             return
-        for names, condition in self._by_name(stored, values):
-            read = stored_partitions.read_partitions(self.snapshot, table, stored.id, condition)
+        for names in self._by_name(stored, values):
+            read = stored_partitions.read_named_partitions(self.snapshot, table, stored.id, names)
             by_name = {partition.name: partition for partition in read}
             for name, own_values in names.items():
                 if name in by_name:
                     yield own_values, by_name[name]
 
-    def _by_name(
-        self, table: StoredTable, values: Sequence[Values]
-    ) -> Iterator[tuple[dict[str, Values], Condition]]:
-        """The values by the names of their partitions, as many at a time as a statement takes, and
-        the condition on PARTITIONS that selects these.
-        """
+    def _by_name(self, table: StoredTable, values: Sequence[Values]) -> Iterator[dict[str, Values]]:
+        """The values by the names of their partitions, as many at a time as a statement takes."""
         keys = table.partition_keys
         fitting = [key_values for key_values in values if len(key_values) == len(keys)]
-        name_column = self.snapshot.tables["PARTITIONS"].c.PART_NAME
         for start in range(0, len(fitting), _NAMES_A_STATEMENT):
-            names = {
+            yield {
                 partition_name(keys, key_values): key_values
                 for key_values in fitting[start : start + _NAMES_A_STATEMENT]
             }
-            yield names, name_column.in_(names)

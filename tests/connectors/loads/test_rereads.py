@@ -11,9 +11,9 @@ from connectors import topic_admin
 from connectors.loads.images import partition_image
 from hive.names import table_name
 from hive.reader.engines import unpooled_engine
-from hive.reader.partitions import read_partitions
+from hive.reader.partitions import partition_names, read_named_partitions
 from hive.reader.snapshot import open_snapshot
-from hive.reader.tables import named, read_tables
+from hive.reader.tables import read_named_tables
 from hive.schema import Version
 from processors.worker.worker import Worker
 from state.records.routing import table_shard
@@ -54,8 +54,9 @@ def is_warm(worker: Worker, upto: int) -> bool:
 def stored(url: str) -> dict[tuple[str, ...], bytes]:
     engine = unpooled_engine(url)
     with open_snapshot(engine, Version.V4_1) as snapshot:
-        [table] = read_tables(snapshot, *named(snapshot, TABLE.database, TABLE.table))
-        images = map(partition_image, read_partitions(snapshot, TABLE, table.id))
+        [table] = read_named_tables(snapshot, TABLE.database, [TABLE.table])
+        names = partition_names(snapshot, table.id)
+        images = map(partition_image, read_named_partitions(snapshot, TABLE, table.id, names))
         stored_images = {image.values: image.data for image in images}
     engine.dispose()
     return stored_images
