@@ -1,14 +1,20 @@
 """How soon a commit shows over HTTP, all the way from database to connector, topic and worker.
 
-Another process writes 200 events per second of the demo's mix, while one table is changed again and
-again. `served` is the time from the return of a commit to the first answer of the cache under `any`
-that shows it. `latest` is the time that a request takes if it is sent as soon as the commit has
+Another process writes events of the demo's mix, while one table is changed again and again.
+`served` is the time from the return of a commit to the first answer of the cache under `any` that
+shows it. `latest` is the time that a request takes if it is sent as soon as the commit has
 returned; its answer must show the change. Beside it is the time of the same read by the metastore's
 database. It is measured in other rounds, but also right after a change, which keeps all processes
 busy. The worker has a core to itself; broker, database, connector, writers and clients share the
 others.
+
+python -m benchmarks.http_fresh [--events N] [--delay MS]
+
+With a delay, a round trip of worker and connector to the database takes that much longer, as to a
+cloud.
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -24,6 +30,7 @@ import httpx
 import psutil
 from sqlalchemy import make_url
 
+from benchmarks.delay import delayed_database
 from benchmarks.live import connector
 from benchmarks.report import percentile, show
 from hive.names import TableName, table_name
@@ -104,10 +111,10 @@ class Changing:
 
 
 @contextmanager
-def others(url: str) -> Iterator[None]:
+def others(url: str, events_per_s: int) -> Iterator[None]:
     """A process that writes events on other tables, as soon as it has created them."""
     command = [sys.executable, "-m", "metatide", "demo", "run", "--tables", "50"]
-    command += ["--partitions", "500", "--writers", "2", "--events-per-s", str(EVENTS_PER_S)]
+    command += ["--partitions", "500", "--writers", "2", "--events-per-s", str(events_per_s)]
     environment = {**os.environ, "METATIDE_DATABASE_URL": url}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
     try:
@@ -139,22 +146,27 @@ def give_a_core(worker: WorkerProcess) -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=EVENTS_PER_S, help="per second")
+    parser.add_argument("--delay", type=float, default=0.0, help="milliseconds")
+    arguments = parser.parse_args()
     os.sched_setaffinity(0, os.sched_getaffinity(0) - {CORE})
     with (
         broker() as servers,
         postgres.server() as server,
         tempfile.TemporaryDirectory() as folder,
+        delayed_database(make_url(url := server.new_database()), arguments.delay) as way,
     ):
-        url = server.new_database()
+        far = way.render_as_string(hide_password=False)
         store, topic = Store(url), new_topic(servers, SHARDS)
-        worker = WorkerProcess(topic, Path(folder), "worker-1", METATIDE_DATABASE_URL=url)
-        with connector(servers, topic, make_url(url), Path(folder) / "connector"):
+        worker = WorkerProcess(topic, Path(folder), "worker-1", METATIDE_DATABASE_URL=far)
+        with connector(servers, topic, way, Path(folder) / "connector"):
             worker.start()
             try:
                 worker.until_ready(SHARDS)
                 give_a_core(worker)
-                with others(url):
-                    measure(store, worker.port, url)
+                with others(url, arguments.events):
+                    measure(store, worker.port, far)
             finally:
                 worker.end()
 
@@ -183,7 +195,7 @@ def measure(store: Store, port: int, url: str) -> None:
             changing.latest()
             changing.await_cache()
             time.sleep(PAUSE_S)
-    show("committed to served over HTTP", **figures(served_s), events_per_s=EVENTS_PER_S)
+    show("committed to served over HTTP", **figures(served_s))
     show(
         "latest of a table just changed",
         **figures(latest_s),
