@@ -57,7 +57,7 @@ def location(table: Value) -> str | None:
 def long_of(typed: Value) -> int:
     """The number in a typed `i64`, checked against 64 bits, which JSON doesn't do."""
     number = int(typed["i64"])
-    if number.bit_length() > _LONG_BITS:
+    if (number if number >= 0 else ~number).bit_length() > _LONG_BITS:
         raise OverflowError("a number of more than 64 bits")
     return number
 

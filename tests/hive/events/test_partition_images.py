@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hive.events.event_types import PartitionImage
@@ -19,6 +19,7 @@ LOCATIONS = st.lists(st.none() | st.text("/aü", max_size=5), min_size=2, max_si
 
 
 @given(values(PARTITION), values(PARTITION), LOCATIONS)
+@example({}, {"writeId": -(2**63)}, [None])
 def test_a_shared_descriptor_changes_nothing(
     partition: dict[str, Any], other: dict[str, Any], locations: list[str | None]
 ) -> None:
