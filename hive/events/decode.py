@@ -16,8 +16,9 @@ from hive.events import decode_others, decode_partitions, decode_tables
 from hive.events.envelope import MESSAGE_BYTES_MAX, open_message
 from hive.events.event_types import Event, OtherEvent
 from hive.events.kept_characters import Lacked, as_kept
-from hive.events.message_types import MESSAGE_TYPES, Message
+from hive.events.message_types import MESSAGE_TYPES, AlterTableMessage, Message
 from hive.events.row import NotificationRow
+from hive.names import TableName
 from hive.thrift.tjson import DECODE_FAILURES, loads
 
 Decoder = Callable[[NotificationRow, Any, dict[str, Any]], Event]
@@ -89,6 +90,18 @@ def decode(
     except (NameFormatError, *DECODE_FAILURES) as error:
         why = f"{type(error).__name__} {error}"
         raise EventError(row.event_id, row.event_type, why) from None
+
+
+def names_of_altered_table(row: NotificationRow) -> tuple[TableName, TableName]:
+    """The names that a table had before an ALTER_TABLE, and has after it; decoding all of it takes
+    several times as long.
+    """
+    try:
+        fields = loads(open_message(row.message, row.message_format))
+        message = msgspec.convert(fields, AlterTableMessage)
+        return decode_tables.names_of_altered(row, message)
+    except (NameFormatError, ThriftError, *DECODE_FAILURES) as error:
+        raise EventError(row.event_id, row.event_type, str(error)) from None
 
 
 def _decoded(row: NotificationRow, text: str | bytes, decoder: Decoder) -> Event:

@@ -95,6 +95,17 @@ def drop_table(
     )
 
 
+def names_of_altered(
+    row: NotificationRow, message: message_types.AlterTableMessage
+) -> tuple[TableName, TableName]:
+    """The names that a table had before an ALTER_TABLE, and has after it."""
+    before, after = (
+        load_table(message.table_obj_before_json),
+        load_table(message.table_obj_after_json),
+    )
+    return objects.name_of(before, row.cat_name), objects.name_of(after, row.cat_name)
+
+
 def alter_table(
     row: NotificationRow, message: message_types.AlterTableMessage, common: Common
 ) -> AlterTable:

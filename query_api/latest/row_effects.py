@@ -6,7 +6,7 @@ import msgspec
 
 from hive.errors import EventError
 from hive.events import event_types
-from hive.events.decode import HARMLESS, decode
+from hive.events.decode import HARMLESS, decode, names_of_altered_table
 from hive.events.row import NotificationRow
 from hive.names import TableName, default_catalog, table_name
 from query_api.targets import Target, TargetKind
@@ -74,14 +74,15 @@ def effects_of(row: NotificationRow) -> RowEffects:
 
 def _touched_by_message(row: NotificationRow) -> RowEffects:
     try:
+        if row.event_type == "ALTER_TABLE":
+            before, table = names_of_altered_table(row)
+            return RowEffects(
+                tables=(table, before), others=(*_names_of(table), *_names_of(before))
+            )
         event = decode(row)
     except EventError:
         return EVERYTHING
     match event:
-        case event_types.AlterTable(table=table, before=before):
-            return RowEffects(
-                tables=(table, before), others=(*_names_of(table), *_names_of(before))
-            )
         case event_types.AddConstraints(table=table) if row.db_name and row.tbl_name:
             return RowEffects(tables=(table, table_name(row.cat_name, row.db_name, row.tbl_name)))
     return EVERYTHING

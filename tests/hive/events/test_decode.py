@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 from base64 import b64encode
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from hive.errors import EventError, InputError
 from hive.events import event_types
-from hive.events.decode import decode
+from hive.events.decode import decode, names_of_altered_table
 from hive.events.envelope import GZIP, PLAIN
 from hive.events.message_types import MESSAGE_TYPES, Message
 from hive.events.row import NotificationRow, row_from_json
@@ -62,6 +63,35 @@ def test_every_event_of_a_real_log_is_typed(log: str) -> None:
         assert (
             msgspec.msgpack.decode(msgspec.msgpack.encode(decoded), type=type(decoded)) == decoded
         )
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_the_names_of_an_altered_table_are_read_without_the_rest(log: str) -> None:
+    for row in notification_rows(log):
+        if row.event_type == "ALTER_TABLE":
+            altered = decode(row)
+            assert isinstance(altered, event_types.AlterTable)
+            assert names_of_altered_table(row) == (altered.before, altered.table)
+
+
+@given(st.data())
+def test_a_damaged_message_has_the_names_that_its_event_has_or_none(data: st.DataObject) -> None:
+    rows = [row for row in notification_rows("one-writer") if row.event_type == "ALTER_TABLE"]
+    real = data.draw(st.sampled_from(rows))
+    start = data.draw(st.integers(0, len(real.message)))
+    text = data.draw(st.text('0123456789{}[]":,\\etr', max_size=3))
+    end = start + data.draw(st.integers(0, 3))
+    damaged = msgspec.structs.replace(
+        real, message=real.message[:start] + text + real.message[end:]
+    )
+    try:
+        altered = decode(damaged)
+    except EventError:
+        with suppress(EventError):
+            names_of_altered_table(damaged)
+        return
+    assert isinstance(altered, event_types.AlterTable)
+    assert names_of_altered_table(damaged) == (altered.before, altered.table)
 
 
 def test_both_formats_of_the_same_log_give_the_same_kinds() -> None:
