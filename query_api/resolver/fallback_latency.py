@@ -1,9 +1,13 @@
 """How long a read waits for a shard that lags, by how long whoever answers otherwise takes."""
 
+from time import monotonic
 from typing import Final
 
 WAIT_S_MIN: Final = 0.005
 WAIT_S_MAX: Final = 0.1
+REMEMBERED_S: Final = 10.0
+"""A time that was taken longer ago tells nothing: a database that was busy then may not be now, and
+is asked so seldom that nobody would notice."""
 _WEIGHT: Final = 1 / 16
 
 
@@ -17,17 +21,20 @@ class FallbackLatency:
     """
 
     def __init__(self) -> None:
-        self._mean_s: float | None = None
+        self._mean_s = 0.0
+        self._counts_until_s = monotonic()
 
     @property
     def wait_s(self) -> float:
         """How long a read waits for its shard."""
-        return WAIT_S_MIN if self._mean_s is None else max(WAIT_S_MIN, self._mean_s)
+        return max(WAIT_S_MIN, self._mean_s) if self._counts else WAIT_S_MIN
 
     def note(self, seconds: float) -> None:
         """Takes note of how long a read took."""
         taken_s = min(seconds, WAIT_S_MAX)
-        if self._mean_s is None:
-            self._mean_s = taken_s
-        else:
-            self._mean_s += (taken_s - self._mean_s) * _WEIGHT
+        self._mean_s += (taken_s - self._mean_s) * (_WEIGHT if self._counts else 1)
+        self._counts_until_s = monotonic() + REMEMBERED_S
+
+    @property
+    def _counts(self) -> bool:
+        return monotonic() < self._counts_until_s

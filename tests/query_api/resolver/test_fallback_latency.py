@@ -16,8 +16,14 @@ from query_api.reads import GetTable
 from query_api.reads.read import Read
 from query_api.reasons import Source
 from query_api.requirement import Requirement
+from query_api.resolver import fallback_latency
 from query_api.resolver.answer import Miss, ReadAnswer
-from query_api.resolver.fallback_latency import WAIT_S_MAX, WAIT_S_MIN, FallbackLatency
+from query_api.resolver.fallback_latency import (
+    REMEMBERED_S,
+    WAIT_S_MAX,
+    WAIT_S_MIN,
+    FallbackLatency,
+)
 from query_api.resolver.resolver import Resolver
 from tests.query_api.http.read_client import EmptyDatabase
 from tests.query_api.shards import (
@@ -49,6 +55,19 @@ def test_it_follows_what_answers_take_now(before_s: list[float], now_s: float) -
     for _ in range(200):
         latency.note(now_s)
     assert abs(latency.wait_s - now_s) < 0.001
+
+
+def test_what_answers_took_long_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = 100.0
+    monkeypatch.setattr(fallback_latency, "monotonic", lambda: now_s)
+    latency = FallbackLatency()
+    latency.note(WAIT_S_MAX)
+    now_s += 0.9 * REMEMBERED_S
+    assert latency.wait_s == WAIT_S_MAX
+    now_s += 0.2 * REMEMBERED_S
+    assert latency.wait_s == WAIT_S_MIN
+    latency.note(2 * WAIT_S_MIN)
+    assert latency.wait_s == pytest.approx(2 * WAIT_S_MIN)
 
 
 class BusyDatabase(EmptyDatabase):
