@@ -166,12 +166,12 @@ def main() -> None:
                 worker.until_ready(SHARDS)
                 give_a_core(worker)
                 with others(url, arguments.events):
-                    measure(store, worker.port, far)
+                    measure(store, worker.port, far, arguments)
             finally:
                 worker.end()
 
 
-def measure(store: Store, port: int, url: str) -> None:
+def measure(store: Store, port: int, url: str, arguments: argparse.Namespace) -> None:
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_S) as client:
         changing = Changing(*changing_table(store), client, Primary(url))
         # A garbage collection would take longer than most of the measured requests.
@@ -195,7 +195,12 @@ def measure(store: Store, port: int, url: str) -> None:
             changing.latest()
             changing.await_cache()
             time.sleep(PAUSE_S)
-    show("committed to served over HTTP", **figures(served_s))
+    show(
+        "committed to served over HTTP",
+        **figures(served_s),
+        events_per_s=arguments.events,
+        delay_ms=arguments.delay,
+    )
     show(
         "latest of a table just changed",
         **figures(latest_s),
