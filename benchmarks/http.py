@@ -40,6 +40,7 @@ from hive.names import table_name
 from hive.schema import Version, metadata
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION, TABLE
+from metatide.process.garbage_collection import CALLS_AT_A_TIME, collect_seldom
 from metatide.stack.machine import free_port
 from query_api.backend import Backend
 from query_api.database import Primary, bounded_engine
@@ -212,11 +213,13 @@ async def follow(store: Store, engine: sa.Engine) -> None:
 
 
 async def run_server(store: Store, port: int, url: str) -> None:
+    """Runs the server as a worker does."""
     primary = Primary(url) if url else None
     app = create_app(Backend(OneShard(store), primary or NoDatabase()))
     if url:
         engine = bounded_engine(url, connections=1, statement_timeout_ms=1000)
         following = asyncio.create_task(follow(store, engine))
+    collect_seldom(CALLS_AT_A_TIME)
     await ReadServer(with_empty(app, 2_500, primary), "127.0.0.1", port).serve()
     if url:
         following.cancel()

@@ -39,6 +39,7 @@ from hive.names import TableName, table_name
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION, TABLE
 from metatide.config.values import ThriftUrl
+from metatide.process.garbage_collection import CALLS_AT_A_TIME, collect_seldom
 from metatide.stack.machine import is_free
 from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import RANGE, Ports
@@ -221,7 +222,7 @@ async def run_server(
     upstream: str,
     beside: Callable[[], asyncio.Protocol] = Prototype,
 ) -> None:
-    """Runs the server, and what it is compared with on the next port."""
+    """Runs the server as a worker does, and what it is compared with on the next port."""
     primary = Primary(url) if url else None
     backend = Backend(OneShard(store), primary or NoDatabase())
     consistency = Consistency.LATEST if url else Consistency.ANY
@@ -230,6 +231,7 @@ async def run_server(
     server = ThriftServer(methods, backend, upstream=UpstreamSettings(addresses))
     await server.start("127.0.0.1", port)
     await asyncio.get_running_loop().create_server(beside, "127.0.0.1", port + 1)
+    collect_seldom(CALLS_AT_A_TIME)
     if url:
         await follow(store, bounded_engine(url, connections=1, statement_timeout_ms=1000))
     await asyncio.Event().wait()

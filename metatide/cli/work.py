@@ -15,7 +15,7 @@ from metatide.advertised import joined, worker_host
 from metatide.config import Config, Effective, configured
 from metatide.process import logs
 from metatide.process.data_folder import open_data_folder
-from metatide.process.garbage_collection import collect_seldom
+from metatide.process.garbage_collection import CALLS_AT_A_TIME, collect_seldom
 from metatide.process.metrics import VERSION
 from metatide.process.open_files import allow_open_files
 from metatide.process.stop_signals import STOP_SIGNALS
@@ -33,8 +33,6 @@ from query_api.http import ReadServer
 log = structlog.get_logger(__name__)
 # Threads are switched at this short interval, so that bulk folding doesn't hold up the event loop.
 _SWITCH_S = 0.001
-# Requests leave no circular garbage, and collecting it would cause the longest pauses.
-_COLLECT_AFTER = 10_000
 
 
 @click.command()
@@ -119,7 +117,7 @@ async def _answer(config: Config, worker: Worker, port: int) -> None:
     async with AsyncExitStack() as parts:
         application = await worker_application(config, worker, scheme, parts)
         server = ReadServer(application, config.worker.host, port, certificate)
-        collect_seldom(_COLLECT_AFTER)
+        collect_seldom(CALLS_AT_A_TIME)
         serving = asyncio.create_task(server.serve())
         advertised = worker.settings.address
         log.info("listening", address=joined(config.worker.host, port), advertised=advertised)

@@ -5,6 +5,9 @@ from typing import Final
 
 ROWS_AT_A_TIME: Final = 100_000
 """The threshold for processes that handle thousands of rows or records at a time."""
+CALLS_AT_A_TIME: Final = 10_000
+"""The threshold for processes that answer calls, of which collections would be the longest
+pauses."""
 
 
 def collect_seldom(after: int = ROWS_AT_A_TIME) -> None:
