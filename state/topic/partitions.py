@@ -6,7 +6,7 @@ from typing import Any, Final, Self
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from hive.errors import TopicError
-from state.topic.batch_size import BYTES_MAX, RECORDS_MAX, BatchSize
+from state.topic.batches import BYTES_MAX, RECORDS_MAX, BatchSize, arrived
 from state.topic.description import Topic
 from state.topic.settings import QUIET
 from state.topic.silence import Silence
@@ -61,7 +61,7 @@ class PartitionsReader:
         self.begin({shard: starts[shard] for shard in reading})
         silence, size = Silence(), BatchSize()
         while reading:
-            messages = self._consumer.consume(size.records, _WAIT_S)
+            messages = arrived(self._consumer, size.records, _WAIT_S)
             if messages:
                 silence.end()
                 size.adapt(len(messages), sum(map(_bytes_in, messages)))

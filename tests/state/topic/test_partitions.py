@@ -136,9 +136,10 @@ def test_a_partition_ends_where_a_record_from_beyond_comes_and_a_fault_is_an_err
         own = reader._consumer
         reader._consumer = consumer = Mock()
         # What is in between was deleted.
-        consumer.consume.side_effect = [[message(0), message(7)]]
+        consumer.consume.side_effect = [[message(0)], [message(7)]]
         assert [each.offset() for each in reader.read({0: 0}, {0: 5})] == [0]
-        consumer.consume.side_effect = [[message(0, KafkaError(KafkaError._AUTHENTICATION))]]
+        fault = message(0, KafkaError(KafkaError._AUTHENTICATION))
+        consumer.consume.side_effect = [[fault], []]
         with pytest.raises(TopicError, match="partition 0 of topic can't be read"):
             list(reader.read({0: 0}, {0: 5}))
         reader._consumer = own

@@ -1,5 +1,6 @@
 """A reader of one partition, from a real broker."""
 
+import os
 from threading import Event, Timer
 from typing import Any
 from unittest.mock import Mock
@@ -7,8 +8,10 @@ from unittest.mock import Mock
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from connectors.loads.chunks import CHUNK_BYTES_MAX
 from hive.errors import StoppedError, TopicError
 from state.topic import Topic, TopicReader
+from state.topic.batches import BYTES_MAX
 from state.topic.client import Bounds
 from state.topic.settings import REQUEST_TIMEOUT_S
 from tests.support.kafka.topics import TopicWriter, delete_topic, new_topic
@@ -49,6 +52,27 @@ def test_it_waits_for_no_more_records_than_there_are(kafka_broker: str) -> None:
         assert count <= left
         left -= received
     assert left == 0
+    delete_topic(kafka_broker, topic.name)
+
+
+def test_batches_have_few_bytes_from_the_first_on_and_whatever_came_before(
+    kafka_broker: str,
+) -> None:
+    loads, few = 200, 3_000
+    topic, large = new_topic(kafka_broker, 2), os.urandom(CHUNK_BYTES_MAX // 16) * 16
+    writer = TopicWriter(topic, compression="lz4")
+    writer.write(0, [large] * loads)
+    writer.write(1, [b"event"] * few + [large] * loads)
+    writer.flush()
+    with TopicReader(topic) as reader:
+        for shard, end in enumerate((loads, few + loads)):
+            sizes = [
+                sum(len(record.value) for record in batch) for batch in reader.read(shard, 0, end)
+            ]
+            assert sum(sizes) >= loads * CHUNK_BYTES_MAX
+            assert sizes[0] <= BYTES_MAX
+            # A batch of many that follows small ones is bounded by what a consumer fetches ahead.
+            assert max(sizes) < 5 * BYTES_MAX
     delete_topic(kafka_broker, topic.name)
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state.topic.batch_size import BYTES_MAX, RECORDS_MAX, BatchSize
+from state.topic.batches import BYTES_MAX, RECORDS_MAX, BatchSize
 
 
 @given(st.lists(st.tuples(st.integers(1, RECORDS_MAX), st.integers(0, 16 << 20)), min_size=1))
