@@ -11,8 +11,7 @@ from state.topic.description import Topic
 from state.topic.settings import QUIET
 from state.topic.silence import Silence
 
-# At the end of a partition the batch isn't full, so all of this time is waited out.
-_WAIT_S: Final = 0.02
+_POLL_S: Final = 0.25
 _FETCH_WAIT_MS: Final = 100
 _FETCH_BYTES_MAX: Final = 1 << 20
 """How much brokers send at a time, but for a larger record. A response is inflated at once, however
@@ -61,7 +60,7 @@ class PartitionsReader:
         self.begin({shard: starts[shard] for shard in reading})
         silence, size = Silence(), BatchSize()
         while reading:
-            messages = arrived(self._consumer, size.records, _WAIT_S)
+            messages = arrived(self._consumer, size.records, _POLL_S)
             if messages:
                 silence.end()
                 size.adapt(len(messages), sum(map(_bytes_in, messages)))
