@@ -6,7 +6,7 @@ from typing import Any, Final, Self
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from hive.errors import TopicError
-from state.topic.batches import BYTES_MAX, RECORDS_MAX, BatchSize, arrived
+from state.topic.batches import BYTES_MAX, RECORDS_MAX, BatchSize, take_arrived
 from state.topic.description import Topic
 from state.topic.settings import QUIET
 from state.topic.silence import Silence
@@ -60,7 +60,7 @@ class PartitionsReader:
         self.begin({shard: starts[shard] for shard in reading})
         silence, size = Silence(), BatchSize()
         while reading:
-            messages = arrived(self._consumer, size.records, _POLL_S)
+            messages = take_arrived(self._consumer, size.records, _POLL_S)
             if messages:
                 silence.end()
                 size.adapt(len(messages), sum(map(_bytes_in, messages)))

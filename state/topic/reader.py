@@ -8,7 +8,7 @@ import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from hive.errors import StoppedError, TopicError
-from state.topic.batches import BYTES_MAX, BatchSize, arrived
+from state.topic.batches import BYTES_MAX, BatchSize, take_arrived
 from state.topic.client import Bounds
 from state.topic.description import Topic
 from state.topic.settings import QUIET
@@ -83,7 +83,7 @@ class TopicReader:
         silence = Silence()
         self._seek(shard, expected)
         while expected < end:
-            messages = arrived(self._consumer, min(size.records, end - expected), _POLL_S)
+            messages = take_arrived(self._consumer, min(size.records, end - expected), _POLL_S)
             batch, fault = self._take(messages, expected)
             if batch:
                 silence.end()
