@@ -2,10 +2,11 @@
 
 1. The Begin of every load is written and acknowledged.
 2. The driver waits for a snapshot that shows all events published by then, as a replica's may
-   not at once. If the database can export it, all tasks read that one moment and the loads have
-   lo = hi. Otherwise each task has a snapshot of its own, and a load in parts spans the positions
-   from the driver's to that of the last task.
-3. A task reads many small tables, or a stretch of a large one, and writes chunks as it reads.
+   not at once. If the database can export it, all pieces read that one moment and the loads have
+   lo = hi. Otherwise each piece has a snapshot of its own, and a load in parts spans the
+   positions from the driver's to that of the last piece.
+3. A piece is many small tables, or a stretch of a large one. A task reads several pieces, and
+   writes chunks as it reads.
 4. A load in parts ends when all its parts have been written.
 """
 
@@ -27,9 +28,10 @@ from connectors.loads.spark.task_messages import (
     FinishedLoad,
     LoadPart,
     Loads,
+    Piece,
+    PieceResult,
     Reach,
-    TaskResult,
-    WholeLoads,
+    cut,
     share_out,
 )
 from connectors.publish import tails
@@ -97,14 +99,13 @@ def _round(
     database = Database(without_limits(unpooled_engine(reach.url)), reach.version)
     with ExitStack() as stack:
         snapshot = stack.enter_context(open_reached(database, published))
-        work = list(share_out(snapshot, due, loads))
+        pieces = list(cut(snapshot, due, loads))
         exported = snapshot.export()
         if exported is None:
             # An open snapshot would only keep the database from vacuuming.
             stack.close()
-        work.sort(key=lambda task: task.partitions, reverse=True)
         reach = reach._replace(exported=exported, reached=snapshot.position)
-        results = _load(context, reach, work)
+        results = _load(context, reach, pieces)
     ended = {scope for result in results for scope in result.ended}
     endings = _endings(results, loads)
     if endings:
@@ -115,20 +116,19 @@ def _round(
     return ended, next((result.fault for result in results if result.fault is not None), None)
 
 
-def _load(
-    context: SparkContext, reach: Reach, work: list[WholeLoads | LoadPart]
-) -> list[TaskResult]:
-    partitions = sum(task.partitions for task in work)
-    context.setJobDescription(f"Metatide: load {partitions:,} partitions in {len(work)} tasks")
-    return context.parallelize(work, len(work)).map(partial(tasks.load, reach)).collect()
+def _load(context: SparkContext, reach: Reach, pieces: Sequence[Piece]) -> list[PieceResult]:
+    partitions = sum(piece.partitions for piece in pieces)
+    tasks_ = share_out(pieces, context.defaultParallelism)
+    context.setJobDescription(f"Metatide: load {partitions:,} partitions in {len(tasks_)} tasks")
+    return context.parallelize(tasks_, len(tasks_)).flatMap(partial(tasks.load, reach)).collect()
 
 
-def _endings(results: Sequence[TaskResult], loads: Loads) -> list[FinishedLoad]:
+def _endings(results: Sequence[PieceResult], loads: Loads) -> list[FinishedLoad]:
     """The loads whose parts have all been written."""
-    parts: dict[Scope, list[tuple[LoadPart, TaskResult]]] = {}
+    parts: dict[Scope, list[tuple[LoadPart, PieceResult]]] = {}
     for result in results:
-        if isinstance(result.work, LoadPart) and result.fault is None:
-            parts.setdefault(result.work.scope, []).append((result.work, result))
+        if isinstance(result.piece, LoadPart) and result.fault is None:
+            parts.setdefault(result.piece.scope, []).append((result.piece, result))
     return [
         FinishedLoad(
             scope,

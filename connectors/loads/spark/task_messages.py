@@ -1,6 +1,7 @@
 """The messages between the driver of a prewarm and its tasks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from sqlalchemy import func, select
@@ -16,6 +17,10 @@ from state.topic import Topic
 
 _NAMES_MAX: Final = 10_000
 """How many names a statement holds, each as a parameter: PostgreSQL takes 65,535."""
+_PIECES_A_TASK_MAX: Final = 20
+"""What a lost executor has read is read again."""
+_TASKS_A_SLOT: Final = 4
+"""Enough tasks that all slots end at about the same time."""
 
 Loads = Mapping[Scope, str]
 """The ids of the loads that have begun, by scope."""
@@ -40,11 +45,11 @@ class Reach(NamedTuple):
     exported: str | None = None
     """The snapshot that all tasks share; None if the database can't export one."""
     reached: int = 0
-    """The event that each task must see: the last one that the driver has seen."""
+    """The event that each piece must see: the last one that the driver has seen."""
 
 
 class WholeLoads(NamedTuple):
-    """Loads that one task reads from beginning to end."""
+    """Loads that are read together, from beginning to end."""
 
     loads: tuple[tuple[Scope, str], ...]
     partitions: int
@@ -58,7 +63,7 @@ class WholeLoads(NamedTuple):
 
 
 class LoadPart(NamedTuple):
-    """A stretch of a table's partitions; the task at the first place also reads the rest of the
+    """A stretch of a table's partitions; the part at the first place also has the rest of the
     table."""
 
     scope: Scope
@@ -78,12 +83,16 @@ class LoadPart(NamedTuple):
         return f"load of table {self.scope.name}, {stretch}, after event {self.position}"
 
 
-class TaskResult(NamedTuple):
-    """The result of a task, for the driver."""
+Piece = WholeLoads | LoadPart
+"""What one snapshot reads. A task has several, one after the other."""
 
-    work: WholeLoads | LoadPart
+
+class PieceResult(NamedTuple):
+    """The result of a piece, for the driver."""
+
+    piece: Piece
     last: LastEvent
-    """The last event that the task has seen."""
+    """The last event that its snapshot has seen."""
     chunks: int
     ended: tuple[Scope, ...]
     fault: str | None = None
@@ -101,10 +110,8 @@ class FinishedLoad(NamedTuple):
     """The number of chunks of each place."""
 
 
-def share_out(
-    snapshot: DatabaseSnapshot, planned: Sequence[Planned], loads: Loads
-) -> Iterator[WholeLoads | LoadPart]:
-    """Splits the plan into tasks of about equal size: many small tables, or a stretch of a large
+def cut(snapshot: DatabaseSnapshot, planned: Sequence[Planned], loads: Loads) -> Iterator[Piece]:
+    """Cuts the plan into pieces of about equal size: many small tables, or a stretch of a large
     one."""
     large = [item for item in planned if item.partitions > BATCH_PARTITIONS_MAX]
     stretches = _stretches(snapshot, [item.scope.name for item in large])
@@ -117,6 +124,18 @@ def share_out(
                 *(item.scope, loads[item.scope], table, first, last),
                 *(place, len(cuts), snapshot.position, partitions),
             )
+
+
+def share_out(pieces: Sequence[Piece], slots: int) -> list[list[Piece]]:
+    """Shares pieces out to tasks of about equal size, for an engine that runs so many at a time.
+
+    A task costs what a piece of some hundred partitions does: Spark has Python read the directories
+    of all archives on its path anew, once for each package that it has imported from there.
+    """
+    rounds = -(-len(pieces) // _PIECES_A_TASK_MAX), _TASKS_A_SLOT * slots
+    tasks = min(len(pieces), max(rounds))
+    by_size = sorted(pieces, key=attrgetter("partitions"), reverse=True)
+    return [by_size[first::tasks] for first in range(tasks)]
 
 
 def _batches(planned: Iterable[Planned], loads: Loads) -> Iterator[WholeLoads]:

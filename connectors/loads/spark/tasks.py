@@ -6,7 +6,7 @@ other places than the first, and a repeated chunk is ignored.
 """
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -31,13 +31,19 @@ from connectors.loads.replica import open_reached
 from connectors.loads.spark.task_messages import (
     FinishedLoad,
     LoadPart,
+    Piece,
+    PieceResult,
     Reach,
-    TaskResult,
     WholeLoads,
 )
 from connectors.log.last_event import LastEvent, read_last_event
-from hive.errors import MetatideError, RefusedLoadError
-from hive.reader.engines import unpooled_engine, without_limits
+from hive.errors import (
+    MetatideError,
+    PublishError,
+    RefusedLoadError,
+    UnwritableRecordError,
+)
+from hive.reader.engines import pooled_engine, without_limits
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from state.records import Scope
 from state.topic import Topic
@@ -60,32 +66,50 @@ def begin(reach: Reach, loads: Iterable[tuple[Scope, str]]) -> Iterator[None]:
     yield from ()
 
 
-def load(reach: Reach, work: WholeLoads | LoadPart) -> TaskResult:
-    """Reads and writes one task's share. A failure is returned, not raised, and voids the task's
-    loads."""
+def load(reach: Reach, pieces: Sequence[Piece]) -> list[PieceResult]:
+    """Reads and writes the pieces of one task. A failure is returned, not raised, and voids the
+    loads of its piece; those of all pieces if brokers don't take them."""
     context = TaskContext.get()
     if context is not None and context.attemptNumber() > 0:
-        return _failed(work, "a task failed, or its executor was lost: see Spark's log")
+        return _failed(pieces, "a task failed, or its executor was lost: see Spark's log")
     gc.set_threshold(_COLLECT_AFTER)
     try:
+        # Brokers acknowledge what a new producer sends after half a second at the earliest, so
+        # nobody waits for them between two pieces.
         with _sink(reach) as sink:
-            if isinstance(work, LoadPart):
-                return _load_part(reach, sink, work)
-            try:
-                return _load_whole(reach, sink, work)
-            except CONTENT_ERRORS as error:
-                fault = refusal(_database(reach), error)
-                if not isinstance(fault, RefusedLoadError):
-                    raise fault from error
-                return _load_alone(reach, sink, work)
+            results = [_load(reach, sink, piece) for piece in pieces]
+            sink.flush()
+    except PublishError as error:
+        return _failed(pieces, str(error))
+    finally:
+        _engine(reach.url).dispose()
+    reach.counts.scopes(sum(len(result.ended) for result in results))
+    return results
+
+
+def _load(reach: Reach, sink: KafkaSink, piece: Piece) -> PieceResult:
+    try:
+        if isinstance(piece, LoadPart):
+            return _load_part(reach, sink, piece)
+        try:
+            return _load_whole(reach, sink, piece)
+        except CONTENT_ERRORS as error:
+            fault = refusal(_database(reach), error)
+            if not isinstance(fault, RefusedLoadError):
+                raise fault from error
+            return _load_alone(reach, sink, piece)
     except SQLAlchemyError as error:
-        return _failed(work, str(unreadable(error)))
+        why = str(unreadable(error))
     except (MetatideError, UnicodeError) as error:
-        return _failed(work, str(error))
+        if isinstance(error, PublishError) and not isinstance(error, UnwritableRecordError):
+            raise
+        why = str(error)
+    [result] = _failed([piece], why)
+    return result
 
 
-def _failed(work: WholeLoads | LoadPart, why: str) -> TaskResult:
-    return TaskResult(work, LastEvent(0), 0, (), f"{work.what}: {why}")
+def _failed(pieces: Iterable[Piece], why: str) -> list[PieceResult]:
+    return [PieceResult(piece, LastEvent(0), 0, (), f"{piece.what}: {why}") for piece in pieces]
 
 
 def end(reach: Reach, endings: Iterable[FinishedLoad]) -> Iterator[None]:
@@ -106,23 +130,21 @@ def end(reach: Reach, endings: Iterable[FinishedLoad]) -> Iterator[None]:
     yield from ()
 
 
-def _load_whole(reach: Reach, sink: KafkaSink, work: WholeLoads) -> TaskResult:
-    loads = {scope: Load(sink, reach.epoch, load, scope) for scope, load in work.loads}
+def _load_whole(reach: Reach, sink: KafkaSink, piece: WholeLoads) -> PieceResult:
+    loads = {scope: Load(sink, reach.epoch, load, scope) for scope, load in piece.loads}
     with _snapshot(reach) as snapshot:
         here = read(snapshot, loads, reach.counts.partitions)
         last = read_last_event(snapshot)
     for whole in here.values():
         whole.end(last)
-    sink.flush()
-    reach.counts.scopes(len(here))
-    return TaskResult(work, last, sum(whole.chunks for whole in here.values()), tuple(here))
+    return PieceResult(piece, last, sum(whole.chunks for whole in here.values()), tuple(here))
 
 
-def _load_alone(reach: Reach, sink: KafkaSink, work: WholeLoads) -> TaskResult:
+def _load_alone(reach: Reach, sink: KafkaSink, piece: WholeLoads) -> PieceResult:
     """Loads what a refused batch holds one by one, as new loads: what can't be loaded keeps nothing
     else out."""
     database, last, ended, faults = _database(reach), LastEvent(0), [], []
-    for scope, _ in work.loads:
+    for scope, _ in piece.loads:
         try:
             batch = load_batch(database, sink, reach.epoch, [scope], reach.counts.partitions)
         except CONTENT_ERRORS as error:
@@ -130,22 +152,19 @@ def _load_alone(reach: Reach, sink: KafkaSink, work: WholeLoads) -> TaskResult:
         else:
             last = batch.last
             ended.append(scope)
-    sink.flush()
-    reach.counts.scopes(len(ended))
-    return TaskResult(work, last, 0, tuple(ended), "; ".join(faults) or None)
+    return PieceResult(piece, last, 0, tuple(ended), "; ".join(faults) or None)
 
 
-def _load_part(reach: Reach, sink: KafkaSink, work: LoadPart) -> TaskResult:
-    part = Load(sink, reach.epoch, work.load, work.scope, work.place, work.places)
-    part.read_at(work.position)
+def _load_part(reach: Reach, sink: KafkaSink, piece: LoadPart) -> PieceResult:
+    part = Load(sink, reach.epoch, piece.load, piece.scope, piece.place, piece.places)
+    part.read_at(piece.position)
     with _snapshot(reach) as snapshot:
-        assert reach.exported is None or snapshot.position == work.position
-        if work.place == 0:
+        assert reach.exported is None or snapshot.position == piece.position
+        if piece.place == 0:
             read_table_alone(snapshot, part)
-        read_stretch(snapshot, part, work.table, work.first, work.last, reach.counts.partitions)
+        read_stretch(snapshot, part, piece.table, piece.first, piece.last, reach.counts.partitions)
         last = read_last_event(snapshot)
-    sink.flush()
-    return TaskResult(work, last, part.chunks, ())
+    return PieceResult(piece, last, part.chunks, ())
 
 
 @contextmanager
@@ -167,7 +186,7 @@ def _database(reach: Reach) -> Database:
 @lru_cache(maxsize=1)
 def _engine(url: str) -> Engine:
     """One engine for all tasks of a process, so that compiled statements are reused."""
-    return without_limits(unpooled_engine(url))
+    return without_limits(pooled_engine(url, 1))
 
 
 @contextmanager

@@ -7,20 +7,26 @@ from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
 
 from connectors import topic_admin
 from connectors.loads import replica
+from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.plan import Planned, everything
 from connectors.loads.spark import task_messages, tasks
 from connectors.loads.spark.task_messages import (
     Counts,
     FinishedLoad,
     LoadPart,
+    Piece,
     Reach,
     WholeLoads,
+    cut,
     share_out,
 )
 from connectors.publish import tails
+from hive.errors import PublishError
 from hive.names import table_name
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
@@ -60,7 +66,7 @@ def test_what_cannot_be_written_keeps_nothing_else_of_its_batch_out(
     reach = Reach(url, store.schema, events, 0, counts)
     list(tasks.begin(reach, loads))
 
-    result = tasks.load(reach, WholeLoads(loads, partitions=20))
+    [result] = tasks.load(reach, [WholeLoads(loads, partitions=20)])
 
     unwritten = [scope for scope, _ in loads if scope not in result.ended]
     assert [(scope.kind, scope.name.table) for scope in unwritten] == [(ScopeKind.TABLE, name)]
@@ -83,12 +89,13 @@ def test_a_task_reads_nothing_older_than_the_driver_has_seen(
     with open_snapshot(store.engine, store.schema) as snapshot:
         position, scopes = snapshot.position, [plan.scope for plan in everything(snapshot, LISTS)]
     store.engine.dispose()
-    work = WholeLoads(tuple((scope, uuid.uuid4().hex[:16]) for scope in scopes), partitions=1)
+    piece = WholeLoads(tuple((scope, uuid.uuid4().hex[:16]) for scope in scopes), partitions=1)
     counts = Counts(*[lambda _: None] * 3)
     reach = Reach(url, store.schema, events, 0, counts, reached=position)
-    assert tasks.load(reach, work).fault is None
-    fault = tasks.load(reach._replace(reached=position + 1), work).fault
-    assert f"but event {position + 1} was published" in str(fault)
+    [reached] = tasks.load(reach, [piece])
+    assert reached.fault is None
+    [missed] = tasks.load(reach._replace(reached=position + 1), [piece])
+    assert f"but event {position + 1} was published" in str(missed.fault)
 
 
 def ended(events: Topic) -> set[Scope]:
@@ -108,9 +115,9 @@ def test_any_number_of_large_tables_is_planned(new_database: Callable[[], str]) 
         ]
         scopes = [large, *others]
         loads = dict.fromkeys(scopes, "load")
-        work = [*share_out(snapshot, [Planned(scope, 1_000_000) for scope in scopes], loads)]
-    assert [part.scope for part in work if isinstance(part, LoadPart)] == [large]
-    assert sum(len(part.loads) for part in work if isinstance(part, WholeLoads)) == len(others)
+        pieces = [*cut(snapshot, [Planned(scope, 1_000_000) for scope in scopes], loads)]
+    assert [part.scope for part in pieces if isinstance(part, LoadPart)] == [large]
+    assert sum(len(part.loads) for part in pieces if isinstance(part, WholeLoads)) == len(others)
     store.engine.dispose()
 
 
@@ -133,11 +140,11 @@ def test_a_table_that_is_loaded_in_parts_ends_once_all_are_written(
     with open_snapshot(store.engine, store.schema) as snapshot:
         [large] = [each for each in everything(snapshot, LISTS) if each.partitions > 4]
         loads = {large.scope: "load"}
-        parts = list(share_out(snapshot, [large], loads))
+        parts = list(cut(snapshot, [large], loads))
         exported = snapshot.export() if is_exported else None
         reach = Reach(url, store.schema, events, 0, counts, exported)
         list(tasks.begin(reach, loads.items()))
-        results = [tasks.load(reach, part) for part in parts]
+        results = tasks.load(reach, parts[:2]) + tasks.load(reach, parts[2:])
     assert [result.fault for result in results] == [None] * 3
     assert tasks.find_ended(events, 0, 0) == set()
     position = snapshot.position
@@ -147,7 +154,7 @@ def test_a_table_that_is_loaded_in_parts_ends_once_all_are_written(
     assert tasks.find_ended(events, 0, 0) == {large.scope}
     assert last.hash is not None
     assert tails.find(events).published == {(position, last.hash)}
-    assert (scopes, sum(partitions)) == ([1], 10)
+    assert (sum(scopes), sum(partitions)) == (1, 10)
     rows = [message.record for message in read(events) if isinstance(message.record, LoadRows)]
     assert sum(len(record.rows.tables) for record in rows) == 1
     assert sum(len(record.rows.partitions) for record in rows) == large.partitions == 10
@@ -164,13 +171,51 @@ def test_a_task_that_runs_again_or_can_not_read_says_which_load_is_void(
     topic = Topic(kafka_broker, "tasks", 1)
     reach = Reach(url, Version.V4_1, topic, 0, Counts(*[lambda _: None] * 3))
     what = "load of table hive.d.t, PART_ID 3 to 9, after event 5: "
-    for work, begin in ((PART, what), (WholeLoads(((PART.scope, "load"),), 1), "load of table")):
-        fault = tasks.load(reach, work).fault
-        assert fault is not None
-        assert fault.startswith(begin)
-        assert "can't be read" in fault
+    pieces: list[Piece] = [PART, WholeLoads(((PART.scope, "load"),), 1)]
+    results = tasks.load(reach, pieces)
+    assert [result.piece for result in results] == pieces
+    for result, begin in zip(results, (what, "load of table"), strict=True):
+        assert result.fault is not None
+        assert result.fault.startswith(begin)
+        assert "can't be read" in result.fault
     again = SimpleNamespace(attemptNumber=lambda: 1)
     monkeypatch.setattr("pyspark.TaskContext.get", lambda: again)
-    assert tasks.load(reach, PART).fault == (
-        f"{what}a task failed, or its executor was lost: see Spark's log"
-    )
+    [voided] = tasks.load(reach, [PART])
+    assert voided.fault == f"{what}a task failed, or its executor was lost: see Spark's log"
+
+
+def test_brokers_that_take_nothing_void_all_pieces_of_a_task(
+    kafka_broker: str, new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = new_database()
+    store = filled_store(url, Size(tables=4, partitions=1, column_layouts=1))
+    events = Topic(kafka_broker, f"tasks-{uuid.uuid4().hex[:8]}", 2)
+    topic_admin.create(events)
+    with open_snapshot(store.engine, store.schema) as snapshot:
+        scopes = [plan.scope for plan in everything(snapshot, LISTS)]
+    store.engine.dispose()
+    pieces = [WholeLoads(((scope, uuid.uuid4().hex[:16]),), 1) for scope in scopes]
+    ended = list[int]()
+    reach = Reach(url, store.schema, events, 0, Counts(ended.append, *[lambda _: None] * 2))
+
+    def refused(sink: KafkaSink) -> None:
+        raise PublishError("the brokers took nothing")
+
+    monkeypatch.setattr(KafkaSink, "flush", refused)
+    results = tasks.load(reach, pieces)
+    assert [result.piece for result in results] == pieces
+    assert {result.ended for result in results} == {()}
+    assert all(str(result.fault).endswith(": the brokers took nothing") for result in results)
+    assert ended == []
+
+
+@given(st.lists(st.integers(0, 5_000), max_size=300), st.integers(1, 64))
+def test_tasks_are_of_about_equal_size(sizes: list[int], slots: int) -> None:
+    pieces = [PART._replace(first=number, partitions=size) for number, size in enumerate(sizes)]
+    shares = share_out(pieces, slots)
+    assert sorted(piece for share in shares for piece in share) == sorted(pieces)
+    assert all(shares)
+    assert len(shares) >= min(len(pieces), 4 * slots)
+    assert all(len(share) <= 20 for share in shares)
+    totals = [sum(piece.partitions for piece in share) for share in shares]
+    assert max(totals, default=0) - min(totals, default=0) <= max(sizes, default=0)
