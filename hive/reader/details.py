@@ -17,6 +17,7 @@ from sqlalchemy import (
     Text,
     bindparam,
     cast,
+    func,
     literal_column,
     null,
     select,
@@ -27,7 +28,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import UserDefinedType
 
-from hive.reader.rows.details import DetailKind, Details
+from hive.reader.rows.details import EMPTY, DetailKind, Details
 from hive.reader.snapshot import DatabaseSnapshot
 from hive.schema import Version, metadata
 
@@ -165,11 +166,12 @@ def _skew_statement(version: Version) -> CompoundSelect[Any]:
     of = Owner.STORAGE.value
     lists, places = tables["SKEWED_VALUES"].c, tables["SKEWED_COL_VALUE_LOC_MAP"].c
     values = tables["SKEWED_STRING_LIST_VALUES"]
+    place = func.coalesce(values.c.INTEGER_IDX, literal_column(str(EMPTY)))
     return union_all(
         select(
             literal_column(str(int(DetailKind.SKEWED_VALUE))),
             lists.SD_ID_OID,
-            values.c.INTEGER_IDX,
+            place,
             values.c.STRING_LIST_VALUE,
             cast(lists.INTEGER_IDX, String(20)),
             cast(null(), Text),
@@ -181,7 +183,7 @@ def _skew_statement(version: Version) -> CompoundSelect[Any]:
         select(
             literal_column(str(int(DetailKind.SKEWED_LOCATION))),
             places.SD_ID,
-            values.c.INTEGER_IDX,
+            place,
             values.c.STRING_LIST_VALUE,
             cast(places.STRING_LIST_ID_KID, String(20)),
             places.LOCATION,

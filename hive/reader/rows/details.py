@@ -6,12 +6,13 @@ A row is (kind, owner's id, place, text, text, text), so that one statement can 
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import IntEnum
-from itertools import groupby
 from operator import itemgetter
 
-DetailRow = tuple[int, int, int | None, str | None, str | None, str | None]
+DetailRow = tuple[int, int, int, str | None, str | None, str | None]
 
-_KIND_AND_OWNER = itemgetter(0, 1)
+EMPTY = -1
+"""The place in the row of a list without values."""
+_PLACE = itemgetter(2)
 
 
 class DetailKind(IntEnum):
@@ -57,8 +58,9 @@ class Details:
         self.add(rows)
 
     def add(self, rows: Iterable[DetailRow]) -> None:
-        for (kind, owner), of_owner in groupby(rows, key=_KIND_AND_OWNER):
-            self._rows[kind][owner].extend(of_owner)
+        by_kind = self._rows
+        for row in rows:
+            by_kind[row[0]][row[1]].append(row)
 
     def any(self, kind: DetailKind) -> bool:
         """Whether there is a row of this kind."""
@@ -68,7 +70,7 @@ class Details:
         """The rows of one owner, ordered by place."""
         rows = self._rows[kind].get(owner, []) if owner is not None else []
         if len(rows) > 1:
-            rows.sort(key=_place)
+            rows.sort(key=_PLACE)
         return rows
 
     def key(self, kind: DetailKind, owner: int | None) -> tuple[object, ...]:
@@ -86,7 +88,3 @@ class Details:
         return {
             key: value for _, _, _, key, value, _ in rows if key is not None and value is not None
         }
-
-
-def _place(row: DetailRow) -> int:
-    return row[2] or 0

@@ -53,7 +53,9 @@ def stored_partition(
     parameters = details.parameters(DetailKind.PARTITION_PARAMETER, id_)
     parts += (_PARAMETERS, PACK_PAIRS.pack(STRING, STRING, len(parameters)))
     for key in sorted(parameters):
-        parts += (_text(key), _text(parameters[key]))
+        # Many values occur once.
+        value = parameters[key].encode()
+        parts += (_text(key), PACK_I32.pack(len(value)), value)
     stored = write_id if write_id and write_id > 0 else -1
     parts += (catalog, _END.pack(I64, 10, stored, STOP))
     columns = descriptor.columns if descriptor is not None else b""

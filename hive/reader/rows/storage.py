@@ -6,7 +6,7 @@ ids in the database. So equal descriptors are encoded once, and the location is 
 
 from typing import Any, NamedTuple
 
-from hive.reader.rows.details import DetailKind, Details
+from hive.reader.rows.details import EMPTY, DetailKind, Details
 from hive.reader.rows.flags import flag
 from hive.thrift.binary import encode
 from hive.thrift.canonical import STORED_COLUMN, STORED_DESCRIPTOR
@@ -17,7 +17,6 @@ from hive.thrift.wire import FIELD, PACK_I32
 CACHED_MAX = 10_000
 """How many descriptors and lists of columns are cached; more wouldn't pay."""
 
-_OF_STORAGE = (DetailKind.STORAGE_PARAMETER, DetailKind.BUCKET_COLUMN, DetailKind.SORT_COLUMN)
 _LOCATION = FIELD.pack(STRING, 2)
 _UNLISTED = dict.fromkeys(("serde_description", "serializer", "deserializer", "serde_type"))
 """The fields of a serde that a read of several partitions leaves out."""
@@ -136,7 +135,7 @@ def _lists(
     for _, _, place, value, list_, text in details.of(kind, owner):
         assert list_ is not None
         list_and_text = lists.setdefault(int(list_), ([], text))
-        if place is not None:
+        if place != EMPTY:
             list_and_text[0].append(value or "")
     return lists
 
@@ -172,7 +171,9 @@ class Storages:
             columns_id,
             row[4:],
             details.key(DetailKind.SERDE_PARAMETER, serde_id),
-            *(details.key(kind, id_) for kind in _OF_STORAGE),
+            details.key(DetailKind.STORAGE_PARAMETER, id_),
+            details.key(DetailKind.BUCKET_COLUMN, id_),
+            details.key(DetailKind.SORT_COLUMN, id_),
         )
         descriptor = self._encoded.get(key)
         if descriptor is None:

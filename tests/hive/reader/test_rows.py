@@ -12,7 +12,7 @@ from hive.names import table_name
 from hive.reader.rows import storage
 from hive.reader.rows.constraints import stored_constraints
 from hive.reader.rows.databases import stored_database
-from hive.reader.rows.details import DetailKind, DetailRow, Details
+from hive.reader.rows.details import EMPTY, DetailKind, DetailRow, Details
 from hive.reader.rows.flags import flag
 from hive.reader.rows.grants import GrantKind, stored_grant, stored_member
 from hive.reader.rows.partitions import stored_partition
@@ -365,7 +365,7 @@ def test_rights_of_unknown_kinds_of_principals_are_left_to_the_metastore(kind: s
 
 def test_an_object_may_lack_a_serde_and_a_list_of_skewed_values_its_values() -> None:
     row = StorageRow(*[None] * len(StorageRow._fields))
-    rows = [(1, 7, 0, "a", 3, "x"), (1, 7, None, None, 4, "y")]
+    rows = [(1, 7, 0, "a", 3, "x"), (1, 7, EMPTY, None, 4, "y")]
     details = cast("Details", SimpleNamespace(of=lambda *_: rows))
     assert storage._serde(row, details) is None
     assert storage._lists(details, DetailKind.SKEWED_VALUE, 7) == {3: (["a"], "x"), 4: ([], "y")}
