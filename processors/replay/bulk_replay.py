@@ -1,9 +1,9 @@
-"""Catches up beside the event loop: a few threads replay stretches of the topic."""
+"""Catches up beside the event loop: threads replay stretches of the topic, one at a time."""
 
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event, local
+from threading import Event, Lock, local
 from typing import Final, TypeVar
 
 from hive.errors import (
@@ -16,6 +16,7 @@ from processors.freed_memory import give_back_freed_memory
 from processors.lost_records import has_records_of
 from processors.replay.replay import Progress, replay
 from processors.replay.skips import Skips
+from processors.replay.turns import Turn
 from state.store import Store
 from state.topic import Topic, TopicReader
 from state.topic.client import Bounds
@@ -23,6 +24,7 @@ from state.topic.client import Bounds
 T = TypeVar("T")
 
 THREADS: Final = 2
+"""One of them folds, while the other waits for brokers or for its turn."""
 # After this many records, or this time, a shard that is far behind yields to the others. Records of
 # loads are large: so many of them may take long.
 STRETCH_RECORDS: Final = 50_000
@@ -38,6 +40,7 @@ class Bulk:
         # Those wait for a storage, and aren't ended after a while: they would starve the others.
         self._restores = ThreadPoolExecutor(THREADS, "restore")
         self._own = local()
+        self._folding = Lock()
         self._readers: list[TopicReader] = []
         self._stops: list[Event] = []
         """One for each call that is under way."""
@@ -58,26 +61,33 @@ class Bulk:
         """
         loop = asyncio.get_running_loop()
 
-        def progressed(_: Progress) -> None:
-            loop.call_soon_threadsafe(report)
-
         def fold(bounds: Bounds, *, whole: bool) -> bool:
+            # It would fetch more while it waits for its turn.
+            self.reader().rest()
             start = max(store.position.offset, bounds.first)
             end = min(bounds.end, start + STRETCH_RECORDS)
-            reached = replay(
-                store,
-                self.reader(),
-                end=end,
-                stop=stop,
-                report=progressed,
-                skips=skips,
-                time_s_max=STRETCH_S,
-                whole=whole,
-            )
-            at_end = reached.offset >= bounds.end
-            if not at_end:
-                # In a stretch the heaps grow by about 100 MB that are free at its end, in holes.
-                give_back_freed_memory()
+            with Turn(self._folding, start) as turn:
+
+                def progressed(progress: Progress) -> None:
+                    turn.reach(progress.done)
+                    loop.call_soon_threadsafe(report)
+
+                reached = replay(
+                    store,
+                    self.reader(),
+                    end=end,
+                    stop=stop,
+                    report=progressed,
+                    skips=skips,
+                    time_s_max=STRETCH_S,
+                    whole=whole,
+                )
+                at_end = reached.offset >= bounds.end
+                if not at_end:
+                    # In a stretch the heaps grow by about 100 MB that are free at its end, in
+                    # holes. They go back before another one begins.
+                    self.reader().rest()
+                    give_back_freed_memory()
             return at_end
 
         def work() -> bool | Bounds:

@@ -15,6 +15,9 @@ from state.topic.settings import QUIET
 from state.topic.silence import Silence
 
 _POLL_S: Final = 0.25
+_FETCH_BYTES_MAX: Final = 1 << 19
+"""How much brokers send at a time, but for a larger record: loads are fifteen times as large when
+they are inflated. On a way of 20 ms it lets 25 MB a second through."""
 _RETRIES_MAX: Final = 2
 # librdkafka's own codes have names that begin with an underscore.
 _OUT_OF_RANGE: Final = KafkaError._AUTO_OFFSET_RESET  # noqa: SLF001
@@ -55,7 +58,8 @@ class TopicReader:
                 "auto.offset.reset": "error",
                 "fetch.wait.max.ms": 100,
                 "fetch.queue.backoff.ms": 10,
-                "queued.max.messages.kbytes": 2 * BYTES_MAX // 1024,
+                "fetch.message.max.bytes": _FETCH_BYTES_MAX,
+                "queued.max.messages.kbytes": BYTES_MAX // 1024,
             },
             logger=QUIET,
         )

@@ -48,7 +48,7 @@ from tests.simulation.images import ImageStorage, SimulatedImages
 from tests.simulation.kafka_clients import SimulatedAdmin, SimulatedConsumer, SimulatedProducer
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.stores import Disk
-from tests.simulation.threads import threading_of, time_of
+from tests.simulation.threads import SimulatedLock, threading_of, time_of
 from tests.simulation.worker_group import SimulatedGroup
 
 _OURS: Final = ("connectors.", "processors.", "query_api.", "state.", "hive.")
@@ -112,6 +112,7 @@ class Surroundings:
             (processors.worker.shard, "Store", partial(stores.SimulatedStore, scheduler)),
             (processors.worker.shard, "set_aside", stores.set_aside),
             (processors.replay.bulk_replay, "give_back_freed_memory", lambda: None),
+            (processors.replay.bulk_replay, "Lock", lambda: SimulatedLock(scheduler)),
             (processors.spark.build, "scratch", spark.scratch),
             (processors.spark.build, "Store", partial(stores.SimulatedStore, scheduler)),
             (processors.spark.build, "Images", partial(SimulatedImages, self._images)),

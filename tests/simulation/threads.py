@@ -39,6 +39,25 @@ class SimulatedEvent:
         return self._set
 
 
+class SimulatedLock:
+    """`threading.Lock`, for one that a strand holds while it waits for something else. Others may
+    be real ones: strands run one at a time, until they wait."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._held = False
+        self._released = SimulatedEvent(scheduler)
+
+    def acquire(self) -> None:
+        while self._held:
+            self._released.wait()
+        self._held = True
+
+    def release(self) -> None:
+        self._held = False
+        self._released.set()
+        self._released.clear()
+
+
 class SimulatedCondition:
     """`threading.Condition`. Strands run one at a time, so that its lock has nothing to do."""
 

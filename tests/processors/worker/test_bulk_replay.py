@@ -92,6 +92,36 @@ async def test_a_stretch_ends_after_a_while(
     delete_topic(kafka_broker, topic.name)
 
 
+async def test_a_shard_for_which_nothing_comes_lets_another_fold(
+    kafka_broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, waits, may_come = new_topic(kafka_broker, 2), Event(), Event()
+    write(topic, {shard: [Change(0, 0, 1)] for shard in range(2)})
+    bulk, whole = Bulk(topic), TopicReader.read
+
+    def read(reader: TopicReader, shard: int, start: int, end: int) -> Iterator[list[StoredRecord]]:
+        while shard == 0 and not may_come.wait(0.01):
+            yield []
+            waits.set()
+        yield from whole(reader, shard, start, end)
+
+    async def catch_up(shard: int) -> int:
+        path, identity = tmp_path / str(shard), shard_identity(topic, shard)
+        with Store(path, identity, families=SHARD_FAMILIES, budget=BUDGET) as store:
+            assert await bulk.catch_up(store, Skips(), Event(), lambda: None)
+            return store.position.offset
+
+    monkeypatch.setattr(TopicReader, "read", read)
+    waiting = asyncio.create_task(catch_up(0))
+    await until(waits.is_set)
+    async with asyncio.timeout(PATIENCE_S):
+        assert await catch_up(1) == 1
+    may_come.set()
+    assert await waiting == 1
+    bulk.close()
+    delete_topic(kafka_broker, topic.name)
+
+
 async def test_freed_memory_is_given_back_between_stretches(
     kafka_broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
