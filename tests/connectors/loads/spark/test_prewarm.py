@@ -73,6 +73,8 @@ def events(kafka_broker: str, monkeypatch: pytest.MonkeyPatch) -> Topic:
     from connectors.loads.spark import task_messages
 
     monkeypatch.setattr(task_messages, "BATCH_PARTITIONS_MAX", STRETCH)
+    # Each task has several pieces.
+    monkeypatch.setattr(task_messages, "_TASKS_A_SLOT", 1)
     made = Topic(kafka_broker, f"spark-{uuid.uuid4().hex[:8]}", SHARDS)
     topic_admin.create(made)
     return made
