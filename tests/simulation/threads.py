@@ -44,16 +44,16 @@ class SimulatedLock:
     be real ones: strands run one at a time, until they wait."""
 
     def __init__(self, scheduler: Scheduler) -> None:
-        self._held = False
+        self._is_taken = False
         self._released = SimulatedEvent(scheduler)
 
     def acquire(self) -> None:
-        while self._held:
+        while self._is_taken:
             self._released.wait()
-        self._held = True
+        self._is_taken = True
 
     def release(self) -> None:
-        self._held = False
+        self._is_taken = False
         self._released.set()
         self._released.clear()
 
