@@ -1,13 +1,14 @@
 """Checks of the broker and the topic."""
 
 import importlib.util
+import re
 import socket
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
-    BrokerMetadata,
     ConfigResource,
     ResourceType,
 )
@@ -24,6 +25,8 @@ TIMEOUT_S = 5.0
 RECORD_BYTES_MIN = 1_000_000
 """The size that a record may have; Kafka's default limit, 1,048,588 bytes, suffices."""
 _COPIES = 3
+_NAMED: Final = re.compile(r"(\[?([^\s\]]+?)\]?:(\d+))/\d+: ")
+"""How librdkafka's errors about a broker begin that another one has named."""
 _START = "start `metatide up` or give --kafka"
 _NONE = "none is configured and none is running here"
 _UNNAMED = unchecked(_NONE, _START)
@@ -43,27 +46,38 @@ def reachable(target: Target) -> Finding:
     except KafkaException as error:
         # The library hands out its log only now.
         client.poll(0)
-        return failed(
+        # It may have left a broker for the name by which that one calls itself.
+        return _misnamed(target.kafka, _named_in(errors.text, target.kafka)) or failed(
             f"{target.kafka} doesn't answer librdkafka: {errors.text or reason(error)}",
             "start the broker, or correct kafka.bootstrap_servers (--kafka) or the login (kafka.*)",
         )
-    unreached = _unreached(brokers.values())
-    if unreached is not None:
-        return failed(
-            f"{target.kafka} answers, but it calls a broker {unreached}",
-            "set advertised.listeners of each broker to an address that is reached from here, from "
-            "connectors and from workers",
-        )
-    return ok(f"{target.kafka}, {len(brokers)} broker{'s' if len(brokers) > 1 else ''}")
+    addresses = [(str(broker.host), broker.port) for broker in brokers.values()]
+    misnamed = _misnamed(target.kafka, addresses)
+    return misnamed or ok(f"{target.kafka}, {len(brokers)} broker{'s' if len(brokers) > 1 else ''}")
 
 
-def _unreached(brokers: Iterable[BrokerMetadata]) -> str | None:
-    """The address of a broker to which there is no way, and why."""
-    for broker in brokers:
+def _named_in(text: str, servers: str) -> list[tuple[str, int]]:
+    """The address in an error of librdkafka, if it is none by which we have called a broker."""
+    named = _NAMED.match(text)
+    if named is None:
+        return []
+    address, host, port = named.groups()
+    ours = [server.strip() for server in servers.split(",")]
+    return [] if address in ours else [(host, int(port))]
+
+
+def _misnamed(servers: str, addresses: Iterable[tuple[str, int]]) -> Finding | None:
+    """What there is to say if there is no way to one of the addresses that brokers tell."""
+    for host, port in addresses:
         try:
-            socket.create_connection((broker.host, broker.port), TIMEOUT_S).close()
+            socket.create_connection((host, port), TIMEOUT_S).close()
         except OSError as error:
-            return f"{broker.host}:{broker.port}, which can't be reached: {error.strerror or error}"
+            return failed(
+                f"{servers} answers, but it calls a broker {host}:{port}, which can't be reached: "
+                f"{error.strerror or error}",
+                "set advertised.listeners of each broker to an address that is reached from here, "
+                "from connectors and from workers",
+            )
     return None
 
 

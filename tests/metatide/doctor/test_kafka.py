@@ -92,6 +92,22 @@ def test_a_broker_by_whose_own_name_nobody_gets_there_is_told() -> None:
     assert "Timed out" in late.finding.detail
 
 
+def test_so_is_one_to_which_librdkafka_has_turned_already() -> None:
+    servers = "10.0.0.7:9092, [fd00::7]:9092"
+    refused = "Connect to ipv4#… failed: Connection refused (after 0ms in state CONNECT)"
+    for text, addresses in (
+        (f"127.0.0.1:1/1: {refused}", [(LOOPBACK, 1)]),
+        (f"[::1]:1/12: {refused}", [("::1", 1)]),
+        (f"kafka-0.kafka.svc:9092/0: {refused}", [("kafka-0.kafka.svc", 9092)]),
+        (f"10.0.0.7:9092/1: {refused}", []),
+        (f"[fd00::7]:9092/2: {refused}", []),
+        (f"0.0.0.7:9092/2: {refused}", [("0.0.0.7", 9092)]),
+        (f"10.0.0.8:9092/bootstrap: {refused}", []),
+        ("", []),
+    ):
+        assert kafka._named_in(text, servers) == addresses
+
+
 def test_spark_needs_its_own_jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jars, "path_of", lambda name: tmp_path / name)
     secured = replace(target("127.0.0.1:1"), security={"security.protocol": "ssl"})
