@@ -9,7 +9,7 @@ class Turn:
     """The turn of one thread, from the beginning of the block to its end.
 
     Two threads that fold at once wait for each other at every step, because Python runs one at a
-    time: that takes a tenth more processor time than one thread takes for both, and the records
+    time: that takes a quarter more processor time than one thread takes for both, and the records
     that each has fetched are twice as much memory.
     """
 

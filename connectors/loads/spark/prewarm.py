@@ -118,9 +118,9 @@ def _round(
 
 def _load(context: SparkContext, reach: Reach, pieces: Sequence[Piece]) -> list[PieceResult]:
     partitions = sum(piece.partitions for piece in pieces)
-    tasks_ = share_out(pieces, context.defaultParallelism)
-    context.setJobDescription(f"Metatide: load {partitions:,} partitions in {len(tasks_)} tasks")
-    return context.parallelize(tasks_, len(tasks_)).flatMap(partial(tasks.load, reach)).collect()
+    shares = share_out(pieces, context.defaultParallelism)
+    context.setJobDescription(f"Metatide: load {partitions:,} partitions in {len(shares)} tasks")
+    return context.parallelize(shares, len(shares)).flatMap(partial(tasks.load, reach)).collect()
 
 
 def _endings(results: Sequence[PieceResult], loads: Loads) -> list[FinishedLoad]:

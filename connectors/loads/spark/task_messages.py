@@ -1,6 +1,7 @@
 """The messages between the driver of a prewarm and its tasks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import ceil
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -129,11 +130,11 @@ def cut(snapshot: DatabaseSnapshot, planned: Sequence[Planned], loads: Loads) ->
 def share_out(pieces: Sequence[Piece], slots: int) -> list[list[Piece]]:
     """Shares pieces out to tasks of about equal size, for an engine that runs so many at a time.
 
-    A task costs what a piece of some hundred partitions does: Spark has Python read the directories
-    of all archives on its path anew, once for each package that it has imported from there.
+    A task begins after about the time that a piece takes: Spark has Python read the directories of
+    all archives on its path anew, once for each package that it has imported from there.
     """
-    rounds = -(-len(pieces) // _PIECES_A_TASK_MAX), _TASKS_A_SLOT * slots
-    tasks = min(len(pieces), max(rounds))
+    tasks = max(ceil(len(pieces) / _PIECES_A_TASK_MAX), _TASKS_A_SLOT * slots)
+    tasks = min(len(pieces), tasks)
     by_size = sorted(pieces, key=attrgetter("partitions"), reverse=True)
     return [by_size[first::tasks] for first in range(tasks)]
 

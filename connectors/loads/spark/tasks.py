@@ -37,12 +37,7 @@ from connectors.loads.spark.task_messages import (
     WholeLoads,
 )
 from connectors.log.last_event import LastEvent, read_last_event
-from hive.errors import (
-    MetatideError,
-    PublishError,
-    RefusedLoadError,
-    UnwritableRecordError,
-)
+from hive.errors import MetatideError, PublishError, RefusedLoadError, UnwritableRecordError
 from hive.reader.engines import pooled_engine, without_limits
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from state.records import Scope
@@ -71,7 +66,8 @@ def load(reach: Reach, pieces: Sequence[Piece]) -> list[PieceResult]:
     loads of its piece; those of all pieces if brokers don't take them."""
     context = TaskContext.get()
     if context is not None and context.attemptNumber() > 0:
-        return _failed(pieces, "a task failed, or its executor was lost: see Spark's log")
+        why = "a task failed, or its executor was lost: see Spark's log"
+        return [_failed(piece, why) for piece in pieces]
     gc.set_threshold(_COLLECT_AFTER)
     try:
         # Brokers acknowledge what a new producer sends after half a second at the earliest, so
@@ -79,8 +75,8 @@ def load(reach: Reach, pieces: Sequence[Piece]) -> list[PieceResult]:
         with _sink(reach) as sink:
             results = [_load(reach, sink, piece) for piece in pieces]
             sink.flush()
-    except PublishError as error:
-        return _failed(pieces, str(error))
+    except MetatideError as error:
+        return [_failed(piece, str(error)) for piece in pieces]
     finally:
         _engine(reach.url).dispose()
     reach.counts.scopes(sum(len(result.ended) for result in results))
@@ -99,17 +95,18 @@ def _load(reach: Reach, sink: KafkaSink, piece: Piece) -> PieceResult:
                 raise fault from error
             return _load_alone(reach, sink, piece)
     except SQLAlchemyError as error:
-        why = str(unreadable(error))
+        return _failed(piece, str(unreadable(error)))
+    except UnwritableRecordError as error:
+        return _failed(piece, str(error))
+    except PublishError:
+        # What other pieces have sent is lost, too.
+        raise
     except (MetatideError, UnicodeError) as error:
-        if isinstance(error, PublishError) and not isinstance(error, UnwritableRecordError):
-            raise
-        why = str(error)
-    [result] = _failed([piece], why)
-    return result
+        return _failed(piece, str(error))
 
 
-def _failed(pieces: Iterable[Piece], why: str) -> list[PieceResult]:
-    return [PieceResult(piece, LastEvent(0), 0, (), f"{piece.what}: {why}") for piece in pieces]
+def _failed(piece: Piece, why: str) -> PieceResult:
+    return PieceResult(piece, LastEvent(0), 0, (), f"{piece.what}: {why}")
 
 
 def end(reach: Reach, endings: Iterable[FinishedLoad]) -> Iterator[None]:

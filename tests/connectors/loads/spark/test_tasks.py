@@ -26,7 +26,7 @@ from connectors.loads.spark.task_messages import (
     share_out,
 )
 from connectors.publish import tails
-from hive.errors import PublishError
+from hive.errors import PublishError, TopicError
 from hive.names import table_name
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
@@ -207,6 +207,19 @@ def test_brokers_that_take_nothing_void_all_pieces_of_a_task(
     assert {result.ended for result in results} == {()}
     assert all(str(result.fault).endswith(": the brokers took nothing") for result in results)
     assert ended == []
+
+
+def test_a_topic_that_cannot_be_written_at_all_voids_them_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(*_: object) -> None:
+        raise TopicError("there is no ticket")
+
+    monkeypatch.setattr(KafkaSink, "__init__", refused)
+    url, topic = "postgresql://nobody@127.0.0.1:1/none", Topic("127.0.0.1:1", "tasks", 1)
+    reach = Reach(url, Version.V4_1, topic, 0, Counts(*[lambda _: None] * 3))
+    results = tasks.load(reach, [PART, PART])
+    assert [result.fault for result in results] == [f"{PART.what}: there is no ticket"] * 2
 
 
 @given(st.lists(st.integers(0, 5_000), max_size=300), st.integers(1, 64))
