@@ -12,6 +12,7 @@ from hive.errors import (
     TrimmedTopicError,
     UnreadableRecordError,
 )
+from hive.units import MIB
 from processors.freed_memory import give_back_freed_memory
 from processors.lost_records import has_records_of
 from processors.replay.replay import Progress, replay
@@ -29,6 +30,10 @@ THREADS: Final = 2
 # loads are large: so many of them may take long.
 STRETCH_RECORDS: Final = 50_000
 STRETCH_S: Final = 1.0
+UNFLUSHED_BYTES_MAX: Final = 1 * MIB
+"""What a store may keep in memory after a stretch. All stores share the memory for that: what those
+at rest keep, the one that is folded lacks. It would write many small files, and RocksDB would merge
+the whole store with each few of them."""
 
 
 class Bulk:
@@ -88,6 +93,11 @@ class Bulk:
                     # holes. They go back before another one begins.
                     self.reader().rest()
                     give_back_freed_memory()
+            # Another thread folds meanwhile.
+            if store.unflushed_bytes > UNFLUSHED_BYTES_MAX:
+                store.flush()
+            # It is worth its cost only if there is more than a stretch.
+            store.defer_compactions(deferred=not at_end)
             return at_end
 
         def work() -> bool | Bounds:

@@ -22,6 +22,12 @@ from hive.units import KIB, MIB
 
 _BLOCK_FORMAT: Final = 6
 _BLOOM_BITS_PER_KEY: Final = 10
+_FIRST_LEVEL_BYTES: Final = 4 * MIB
+_FILE_BYTES: Final = 16 * MIB
+_FLUSHED_FILES: Final = 4
+_FLUSHED_FILES_DEFERRED: Final = 24
+_FLUSHED_FILES_MAX: Final = 100
+_LEVEL_BYTES_DEFERRED: Final = 256 * MIB
 _ARENA_BLOCK_BYTES: Final = 64 * KIB
 _WRITE_BUFFER_BLOOM_RATIO: Final = 0.005
 _MANIFEST_BYTES_MAX: Final = 4 * MIB
@@ -99,6 +105,15 @@ def family_options(family: Family, budget: MemoryBudget) -> Options:
     options.set_memtable_prefix_bloom_ratio(_WRITE_BUFFER_BLOOM_RATIO)
     # Many small shards mustn't cost a megabyte a family.
     options.set_arena_block_size(_ARENA_BLOCK_BYTES)
+    # Each few flushed files are merged with this much of the store. It would be 256 MB, which is
+    # often all of it, and stores flush four times a minute.
+    options.set_max_bytes_for_level_base(_FIRST_LEVEL_BYTES)
+    options.set_level_zero_file_num_compaction_trigger(_FLUSHED_FILES)
+    # Beyond it RocksDB slows writers down, and so everything: see `MemoryBudget`.
+    options.set_level_zero_slowdown_writes_trigger(_FLUSHED_FILES_MAX)
+    options.set_level_zero_stop_writes_trigger(_FLUSHED_FILES_MAX)
+    # RocksDB collects so many bytes, before they are compressed, to make a dictionary of them.
+    options.set_target_file_size_base(_FILE_BYTES)
     # Most bytes are at the bottom level, where size counts; above it, speed counts.
     options.set_compression_type(DBCompressionType.lz4())
     options.set_bottommost_compression_type(DBCompressionType.zstd())
@@ -107,6 +122,18 @@ def family_options(family: Family, budget: MemoryBudget) -> Options:
     )
     options.set_bottommost_zstd_max_train_bytes(family.dictionary_bytes * _TRAINING_RATIO, True)
     return options
+
+
+def compaction_options(*, deferred: bool) -> dict[str, str]:
+    """The options of a family that change when its compactions are deferred, until many files were
+    flushed."""
+    files, level_bytes = _FLUSHED_FILES, _FIRST_LEVEL_BYTES
+    if deferred:
+        files, level_bytes = _FLUSHED_FILES_DEFERRED, _LEVEL_BYTES_DEFERRED
+    return {
+        "level0_file_num_compaction_trigger": str(files),
+        "max_bytes_for_level_base": str(level_bytes),
+    }
 
 
 def write_options() -> WriteOptions:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from rocksdict import (
     AccessType,
@@ -15,9 +16,11 @@ from state.store import metadata
 from state.store.column_families import METADATA
 from state.store.faults import Faults
 from state.store.metadata import Identity, StorePosition
-from state.store.options import Family, MemoryBudget, write_options
+from state.store.options import Family, MemoryBudget, compaction_options, write_options
 from state.store.overlay import Overlay
 from state.store.reader import ReadOnlyStore
+
+_UNFLUSHED_BYTES: Final = "rocksdb.cur-size-all-mem-tables"
 
 
 class Store(ReadOnlyStore):
@@ -46,6 +49,7 @@ class Store(ReadOnlyStore):
             raise self._faults.cold("the file CURRENT is missing")
         self._start(AccessType.read_write(), families, budget, create=is_new)
         self._write_options = write_options()
+        self._defers_compactions = False
         if is_new:
             self._write_identity(identity)
         self._check_identity(identity)
@@ -129,6 +133,12 @@ class Store(ReadOnlyStore):
                 raise self._faults.of_copying(error, path) from error
             return self._position
 
+    @property
+    def unflushed_bytes(self) -> int:
+        """The memory of what was committed and isn't flushed."""
+        sizes = (family.property_int_value(_UNFLUSHED_BYTES) for family in self._families.opened)
+        return sum(size or 0 for size in sizes)
+
     def flush(self) -> StorePosition:
         """Makes the last commit durable, and returns its position.
 
@@ -146,6 +156,18 @@ class Store(ReadOnlyStore):
         # A compaction doesn't report that it failed, but every later write does.
         self._write(WriteBatch(raw_mode=True))
         return position
+
+    def defer_compactions(self, *, deferred: bool) -> None:
+        """Has flushed files merged more seldom, for a time in which much is written: each merge
+        rewrites most of the store."""
+        if deferred == self._defers_compactions:
+            return
+        try:
+            for family in self._families.opened[METADATA + 1 :]:
+                family.set_options(compaction_options(deferred=deferred))
+        except Exception as error:
+            raise self._families.error(error) from error
+        self._defers_compactions = deferred
 
     def compact(self) -> None:
         """Rewrites all files, as small as they get; for images and measurements.

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any, NamedTuple, Self
 
 from hive.errors import ClosedStoreError, ColdShardError, OtherStoreError
+from processors.replay.bulk_replay import UNFLUSHED_BYTES_MAX
 from state.store import Identity, MemoryStore, Overlay, StorePosition
 from state.store.memory import MemorySnapshot
 from tests.simulation.scheduler import Scheduler
@@ -178,12 +179,20 @@ class SimulatedStore(MemoryStore):
             )
         super().commit(transaction, position)
 
+    @property
+    def unflushed_bytes(self) -> int:
+        """As much for each commit as makes a flush due, so that simulated workers flush often."""
+        return len(self._files.unflushed) * 2 * UNFLUSHED_BYTES_MAX
+
     def flush(self) -> StorePosition:
         self._check()
         if self._process.alive:
             self._scheduler.sleep(self._random.uniform(0.001, 0.02))
             self._files.flush()
         return self._files.position
+
+    def defer_compactions(self, *, deferred: bool) -> None:
+        """Does nothing: there are no files."""
 
     def copy(self) -> tuple[dict[bytes, bytes], StorePosition]:
         """What a checkpoint holds, which flushes first."""

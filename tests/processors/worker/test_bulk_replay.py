@@ -9,10 +9,13 @@ from threading import Event
 import pytest
 
 from hive.errors import OtherStoreError
+from hive.names import DatabaseName
 from processors.replay.bulk_replay import THREADS, Bulk
 from processors.replay.replay import replay
 from processors.replay.skips import Skips
 from state.records import Change, encode
+from state.records.actions import PutFunction
+from state.records.objects import FunctionImage
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicReader
@@ -88,6 +91,34 @@ async def test_a_stretch_ends_after_a_while(
         assert store.position.offset == count
     assert len(offsets) > 1
     assert offsets == sorted(set(offsets)), "each brings some records"
+    bulk.close()
+    delete_topic(kafka_broker, topic.name)
+
+
+def _put_function(event: int, data: bytes) -> bytes:
+    db = DatabaseName("hive", "db")
+    action = PutFunction(db, FunctionImage(f"function_{event}", data))
+    return encode(Change(0, event, event + 1, actions=(action,)))
+
+
+async def test_a_store_keeps_little_in_memory_after_a_stretch(
+    kafka_broker: str, tmp_path: Path
+) -> None:
+    """Or the others would lack it."""
+    count, data = 100, bytes(20_000)
+    topic = new_topic(kafka_broker, 1)
+    writer = TopicWriter(topic)
+    bulk, identity, sizes = Bulk(topic), shard_identity(topic, 0), list[int]()
+    with Store(tmp_path / "0", identity, families=SHARD_FAMILIES, budget=BUDGET) as store:
+        for first, last in ((0, count), (count, count + 1)):
+            writer.write(0, [_put_function(event, data) for event in range(first, last)])
+            writer.flush()
+            while not await bulk.catch_up(store, Skips(), Event(), lambda: None):
+                pass
+            sizes.append(store.unflushed_bytes)
+        assert store.position.offset == count + 1
+    flushed, small = sizes
+    assert flushed < len(data) < small, "a flush costs more than to keep a little"
     bulk.close()
     delete_topic(kafka_broker, topic.name)
 

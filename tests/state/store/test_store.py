@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ from state.store import (
     StorePosition,
 )
 from tests.state.store.conftest import FAMILIES, IDENTITY, Opener
+
+PATIENCE_S = 60.0
 
 
 @pytest.mark.parametrize(
@@ -212,6 +215,17 @@ def test_a_flush_that_fails_says_why(tmp_path: Path, opener: Opener) -> None:
         assert (store.position, store.snapshot().get(b"x")) == (StorePosition(), None)
 
 
+def test_a_flush_empties_what_is_in_memory(tmp_path: Path, opener: Opener) -> None:
+    with opener(tmp_path / "shard") as store:
+        transaction = store.transaction()
+        for key in (b"p", b"s", b"x"):
+            transaction.put(key, bytes(1 << 19))
+        store.commit(transaction, StorePosition(0, 1, 1))
+        assert store.unflushed_bytes > 3 << 19
+        store.flush()
+        assert store.unflushed_bytes < 1 << 19
+
+
 def sorted_bytes(path: Path) -> int:
     return sum(file.stat().st_size for file in path.glob("*.sst"))
 
@@ -234,6 +248,32 @@ def test_what_is_on_disk_is_compressed_in_every_family(
     assert flushed < count * len(value) / 8
     assert compacted < flushed
     assert all(algorithms)
+
+
+def test_deferred_compactions_are_made_once_they_arent_deferred(
+    tmp_path: Path, opener: Opener
+) -> None:
+    flushes, path = 10, tmp_path / "shard"
+
+    def files() -> int:
+        return len(list(path.glob("*.sst")))
+
+    with opener(path) as store:
+        store.defer_compactions(deferred=True)
+        for offset in range(1, flushes + 1):
+            transaction = store.transaction()
+            # RocksDB moves files that don't overlap, rather than merge them.
+            for key in (b"pa", b"pb"):
+                transaction.put(key, b"%d" % offset)
+            store.commit(transaction, StorePosition(0, offset, offset))
+            store.flush()
+        assert files() > flushes
+        store.defer_compactions(deferred=False)
+        end = time.monotonic() + PATIENCE_S
+        while files() >= flushes:
+            assert time.monotonic() < end, "nothing was compacted"
+            time.sleep(0.01)
+        assert store.snapshot().get(b"pa") == b"%d" % flushes
 
 
 def test_all_stores_share_one_budget(tmp_path: Path) -> None:
