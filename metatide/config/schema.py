@@ -175,7 +175,7 @@ class State(Section, frozen=True):
     memory_mib: Annotated[
         int,
         key("The memory for blocks and writes of all shards of a worker.", ge=32),
-    ] = 256
+    ] = 160
 
     @property
     def memory_bytes(self) -> int:

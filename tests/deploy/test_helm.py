@@ -65,12 +65,12 @@ def test_a_field_that_kubernetes_does_not_know_is_found(schemas: Path) -> None:
         ),
         ({"config": {"state": {"memory_mib": 600}}}, "500 MiB need 1100Mi"),
         ({"config": {"state": {"memory_mib": 4096}}} | limit("2G"), "500 MiB need 4596Mi"),
-        (limit(755 << 20), "500 MiB need 756Mi"),
+        (limit(659 << 20), "500 MiB need 660Mi"),
         ({"config": {"state": {"memory_mib": 3 << 20}}} | limit("2Ti"), "500 MiB need 3146228Mi"),
-        (limit("755Mi"), "500 MiB need 756Mi"),
-        (limit("773120Ki"), "500 MiB need 756Mi"),
-        (limit("792723455"), "500 MiB need 756Mi"),
-        (limit("0.7Gi"), "500 MiB need 756Mi"),
+        (limit("659Mi"), "500 MiB need 660Mi"),
+        (limit("674816Ki"), "500 MiB need 660Mi"),
+        (limit("692060159"), "500 MiB need 660Mi"),
+        (limit("0.6Gi"), "500 MiB need 660Mi"),
         (limit("1024m"), "1024m: give a quantity of memory in Mi or Gi"),
         ({"serve": {"enabled": True}}, "config.images.url is needed"),
         ({"spark": {"arguments": []}}, "spark.arguments"),
@@ -90,7 +90,7 @@ def test_wrong_values_are_refused(values: Values, fault: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "memory", [756 << 20, "756Mi", "774144Ki", "793M", "792723456", "2T", None]
+    "memory", [660 << 20, "660Mi", "675840Ki", "693M", "692060160", "2T", None]
 )
 def test_a_limit_that_suffices_is_taken(memory: int | str | None, tmp_path: Path) -> None:
     path = tmp_path / "values.yaml"

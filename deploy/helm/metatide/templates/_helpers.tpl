@@ -56,7 +56,7 @@ thrift-http: {{ . }}
 {{- define "metatide.checkMemory" -}}
 {{- $limit := dig "resources" "limits" "memory" "" (index .root.Values .role) | toString -}}
 {{- $mib := include "metatide.mib" $limit | int -}}
-{{- $needed := add 500 (dig "state" "memory_mib" 256 .root.Values.config) | int -}}
+{{- $needed := add 500 (dig "state" "memory_mib" 160 .root.Values.config) | int -}}
 {{- if and $mib (lt $mib $needed) -}}
 {{- fail (printf "%s.resources.limits.memory is %s: config.state.memory_mib and 500 MiB need %dMi" .role $limit $needed) -}}
 {{- end -}}
