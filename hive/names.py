@@ -24,8 +24,9 @@ _UNSAFE_CHARACTERS = r"""\x00-\x1f\x7f"#%'*/:=?\\{\[\]^"""
 _UNSAFE = re.compile(f"[{_UNSAFE_CHARACTERS}]")
 _PLAIN_PART = f"[a-z0-9_]+=[^{_UNSAFE_CHARACTERS}]+"
 _PLAIN_NAME = re.compile(f"{_PLAIN_PART}(?:/{_PLAIN_PART})*")
-_SAFE = bytes(code for code in range(256) if code > 127 or not _UNSAFE.match(chr(code)))
-_IN_PLAIN_NAMES = _SAFE + b"/="
+SAFE_BYTES = bytes(code for code in range(256) if code > 127 or not _UNSAFE.match(chr(code)))
+"""The bytes of the UTF-8 of characters that are escaped nowhere in the name of a partition."""
+_IN_PLAIN_NAMES = SAFE_BYTES + b"/="
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
 
@@ -173,7 +174,7 @@ def partition_names_of(keys: Sequence[str], values: Sequence[str]) -> list[str]:
     """The names of partitions whose values are in one flat list, one partition after the other."""
     if not values:
         return []
-    if "" in values or ",".join(values).encode().translate(None, _SAFE):
+    if "" in values or ",".join(values).encode().translate(None, SAFE_BYTES):
         each = zip(*[iter(values)] * len(keys), strict=True)
         return [partition_name(keys, own) for own in each]
     stems = (escape_path_part(key.lower()).replace("%", "%%") for key in keys)

@@ -12,7 +12,6 @@ from hive.names import (
     DatabaseName,
     TableName,
     partition_names,
-    partition_names_of,
 )
 from hive.thrift.view import PartitionView
 from query_api.objects import ColumnFigures, ConstraintColumns, Values
@@ -20,6 +19,7 @@ from query_api.plain_tables import OwnReader
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state import entries, keys
 from state.kv import after
+from state.partition_names import names_of
 from state.shard_reader import ColumnStatistics, NameLine, ShardReader
 
 _AT_ONCE: Final = 4096
@@ -92,11 +92,7 @@ class CachedObjects:
             return partition_names(columns, list(self.partition_values(table, prefix, None)))
         names: list[str] = []
         for many in self._keys(table, tuple(prefix), None):
-            flat = keys.flat_texts(many)
-            if flat is None or len(flat) != len(many) * len(columns):
-                names += partition_names(columns, keys.split_many(many))
-            else:
-                names += partition_names_of(columns, flat)
+            names += names_of(columns, many)
         return names
 
     def _keys(

@@ -75,8 +75,8 @@ BELOW_TABLE = (PARTITION, TABLE_STATISTICS, PARTITION_STATISTICS, CONSTRAINT)
 OF_TABLE = (TABLE, *BELOW_TABLE)
 OF_NAMES = (NAME, FUNCTION)
 
-_END = b"\x00\x01"
-_END_TEXT = _END.decode()
+TEXT_END = b"\x00\x01"
+_END_TEXT = TEXT_END.decode()
 _LIST_END = b"\x00\x00"
 
 
@@ -84,7 +84,7 @@ def _text(text: str) -> bytes:
     data = text.encode()
     if b"\x00" in data:
         data = data.replace(b"\x00", b"\x00\xff")
-    return data + _END
+    return data + TEXT_END
 
 
 def texts(parts: tuple[str, ...]) -> bytes:
@@ -120,9 +120,9 @@ def flat_texts(many: Sequence[bytes]) -> list[str] | None:
     joined = b"".join(many)
     if b"\x00\xff" in joined or _LIST_END in joined:
         return None
-    if len(set(map(bytes.count, many, repeat(_END)))) > 1:
+    if len(set(map(bytes.count, many, repeat(TEXT_END)))) > 1:
         return None
-    return joined[: -len(_END)].decode().split(_END_TEXT) if joined else []
+    return joined[: -len(TEXT_END)].decode().split(_END_TEXT) if joined else []
 
 
 def split_many(many: Sequence[bytes]) -> list[tuple[str, ...]]:

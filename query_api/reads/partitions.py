@@ -1,7 +1,7 @@
 """Reads of partitions and of their names."""
 
 from collections.abc import Iterable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar, overload
 
 import msgspec
 
@@ -9,7 +9,13 @@ from hive.collation import BY_BYTES, Collation
 from hive.errors import InputError, NoSuchObjectError
 from hive.filters.partition_filter import by_filter
 from hive.filters.semantics import PartitionKey
-from hive.names import TableName, partition_name, partition_names, values_by_name
+from hive.names import (
+    TableName,
+    partition_name,
+    partition_names,
+    partition_values,
+    values_by_name,
+)
 from hive.thrift.binary import decode
 from hive.thrift.canonical import is_full_acid
 from hive.thrift.splice import acid_partition
@@ -107,17 +113,15 @@ class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
     def all_partitions_of(self) -> TableName | None:
         return self.table if self.wanted.names is None else None
 
-    def _select(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
-        """The names and values of the wanted partitions, in the order of the names. Those that were
-        wanted by name may not exist.
-        """
-        if self.wanted.names is not None:
-            return sorted(values_by_name(self._keys(table), self.wanted.names).items())
-        return self._named(table, list(self._values(objects, table)))
-
-    def _named(self, table: bytes, values: Sequence[Values]) -> list[tuple[str, Values]]:
-        names = partition_names(_about(table).keys, values)
-        return sorted(zip(names, values, strict=True))
+    def chosen_names(self, objects: Objects, table: bytes) -> list[str]:
+        """The names of the wanted partitions, in order. Those that were wanted by name may not
+        exist."""
+        wanted, keys = self.wanted, self._keys(table)
+        if wanted.names is not None:
+            return sorted(values_by_name(keys, wanted.names))
+        if wanted.filter is not None:
+            return sorted(partition_names(keys, list(self._values(objects, table))))
+        return sorted(objects.partition_names(self.table, keys, wanted.prefix))
 
     def _existing(self, objects: Objects, table: bytes) -> Iterable[Values]:
         """The values of the wanted partitions that exist."""
@@ -150,6 +154,32 @@ class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
         return keys
 
 
+class ValuesInNames(Sequence[Values]):
+    """The values in the names of a table's partitions. They are parsed as they are asked for: those
+    of a million partitions take 200 MB."""
+
+    def __init__(self, keys: Values, names: Sequence[str]) -> None:
+        self._keys = keys
+        self._names = names
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, index: int) -> Values: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Values]: ...
+    def __getitem__(self, index: int | slice) -> Values | list[Values]:
+        if isinstance(index, int):
+            return partition_values(self._names[index])
+        names = self._names[index]
+        by_name = values_by_name(self._keys, names)
+        if len(by_name) == len(names):
+            return list(by_name.values())
+        # A database may spell a name otherwise.
+        return list(map(partition_values, names))
+
+
 class ListPartitions(_Selection[Slice[bytes]], frozen=True):
     """Whole partitions, in the order of their names."""
 
@@ -157,8 +187,9 @@ class ListPartitions(_Selection[Slice[bytes]], frozen=True):
 
     def answer(self, objects: Objects) -> Slice[bytes]:
         table = existing_table(objects, self.table)
-        chosen = cut(self._select(objects, table), _name, self.page)
-        data = objects.partitions(self.table, [values for _, values in chosen.items])
+        chosen = cut(self.chosen_names(objects, table), str, self.page)
+        values = ValuesInNames(_about(table).keys, list(chosen.items))
+        data = objects.partitions(self.table, values)
         if self.wanted.filter is not None or any(self.wanted.prefix):
             data = _found_by_condition(table, data)
         return Slice(data, chosen.next)
@@ -170,13 +201,11 @@ class ListPartitionNames(_Selection[Slice[str]], frozen=True):
     page: Page = Page()
 
     def answer(self, objects: Objects) -> Slice[str]:
-        table, wanted = existing_table(objects, self.table), self.wanted
-        if wanted.names is None and wanted.filter is None:
-            names = objects.partition_names(self.table, self._keys(table), wanted.prefix)
-            return cut(sorted(names), str, self.page)
-        existing = self._named(table, list(self._existing(objects, table)))
-        chosen = cut(existing, _name, self.page)
-        return Slice([name for name, _ in chosen.items], chosen.next)
+        table = existing_table(objects, self.table)
+        if self.wanted.names is None:
+            return cut(self.chosen_names(objects, table), str, self.page)
+        existing = partition_names(_about(table).keys, list(self._existing(objects, table)))
+        return cut(sorted(existing), str, self.page)
 
 
 class CountPartitions(_Selection[int], frozen=True):
@@ -202,10 +231,6 @@ def _about(table: bytes) -> _About:
     )
     full_acid = view.transactional and is_full_acid(decode(TABLE, table)["parameters"])
     return _About(view.partition_keys, typed, full_acid)
-
-
-def _name(chosen: tuple[str, Values]) -> str:
-    return chosen[0]
 
 
 def _found_by_condition(table: bytes, partitions: Iterable[bytes]) -> Iterable[bytes]:

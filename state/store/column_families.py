@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any, Final
 
 from rocksdict import ColumnFamily, Rdict, RdictIter, ReadOptions
@@ -122,13 +123,15 @@ class Cursor:
         iterator, self._scan = self._opened(), None
         key_of, advance = iterator.key, iterator.next
         collected: list[bytes] = []
+        append = collected.append
         iterator.seek(start)
-        while (key := key_of()) is not None:
-            if key >= end or len(collected) == most:
+        for key in islice(iter(key_of, None), most):
+            if key >= end:
                 return collected
-            collected.append(key)
+            append(key)
             advance()
-        self._check(iterator)
+        if len(collected) < most:
+            self._check(iterator)
         return collected
 
     def values(self, keys: Sequence[bytes]) -> list[bytes | None]:

@@ -18,7 +18,7 @@ from hive.thrift.structs import PARTITION
 from hive.thrift.view import PartitionView
 from query_api.objects import Objects, Values
 from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions
-from query_api.reads.partitions import PartitionSelection
+from query_api.reads.partitions import PartitionSelection, ValuesInNames
 from query_api.reads.read import SHORT_MAX, Group
 from query_api.targets import TargetKind
 from query_api.thrift.call import RelayReason
@@ -102,8 +102,8 @@ class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
         shown = self._shown(traits, objects)
         if isinstance(shown, RelayReason):
             return shown
-        choice = dict(Choice(self.table, wanted).chosen(objects, table))
-        values = [choice[name] for name in self._first(choice)]
+        names = ListPartitions(self.table, wanted).chosen_names(objects, table)
+        values = ValuesInNames(traits.keys, self._first(names))
         partitions = map(shown, objects.partitions(self.table, values))
         if self.of_each is Of.SPECS:
             return grouped(self.table, table, partitions)
@@ -153,14 +153,6 @@ class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
             return partition
         statistics = described(self.table, partition_name(keys, values), of_columns)
         return extended(PARTITION, partition, colStats=statistics)
-
-
-class Choice(ListPartitions, frozen=True):
-    """Selects the partitions that a call returns."""
-
-    def chosen(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
-        """The names and values of the selected partitions, in the order of the names."""
-        return self._select(objects, table)
 
 
 @lru_cache(maxsize=64)
