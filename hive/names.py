@@ -192,14 +192,21 @@ def values_by_name(keys: Sequence[str], names: Sequence[str]) -> dict[str, tuple
         return {name: values for name in names if (values := _fitting_values(keys, name))}
     if not keys:
         return {}
-    match = _plain_names(tuple(keys)).fullmatch
-    return {name: matched.groups() for name in names if (matched := match(name))}
+    lines = _plain_names(tuple(keys))
+    matched = lines.findall("\n".join(names))
+    if len(matched) == len(names):
+        # For a single key, it gives texts rather than tuples of them.
+        texts = matched if len(keys) > 1 else zip(matched, strict=True)
+        return dict(zip(names, texts, strict=True))
+    return {name: match.groups() for name in names if (match := lines.fullmatch(name))}
 
 
 @lru_cache(maxsize=1024)
 def _plain_names(keys: tuple[str, ...]) -> re.Pattern[str]:
-    """Matches the names of partitions with these keys, of characters of which none is escaped."""
-    return re.compile("/".join(f"{re.escape(key.lower())}=([^=/]+)" for key in keys))
+    """Matches lines that are names of partitions with these keys, of characters of which none is
+    escaped."""
+    name = "/".join(f"{re.escape(key.lower())}=([^=/\n]+)" for key in keys)
+    return re.compile(f"^{name}$", re.MULTILINE)
 
 
 def _fitting_values(keys: Sequence[str], name: str) -> tuple[str, ...] | None:

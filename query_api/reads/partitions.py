@@ -1,6 +1,7 @@
 """Reads of partitions and of their names."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Generic, NamedTuple, TypeVar, overload
 
 import msgspec
@@ -97,6 +98,41 @@ class GetPartition(ExistingTableRead[bytes], frozen=True):
         return tuple(value_of[key] for key in keys) if is_same else None
 
 
+class ValuesInNames(Sequence[Values]):
+    """The values in the names of a table's partitions. They are parsed as they are asked for: those
+    of a million partitions take 200 MB."""
+
+    def __init__(self, keys: Values, names: Sequence[str]) -> None:
+        self._keys = keys
+        self._names = names
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, index: int) -> Values: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Values]: ...
+    def __getitem__(self, index: int | slice) -> Values | list[Values]:
+        if isinstance(index, int):
+            return partition_values(self._names[index])
+        names = self._names[index]
+        by_name = values_by_name(self._keys, names)
+        if len(by_name) == len(names):
+            return list(by_name.values())
+        # A database may spell a name otherwise.
+        return list(map(partition_values, names))
+
+
+class Chosen(NamedTuple):
+    """The partitions that a read chooses."""
+
+    names: list[str]
+    """In order."""
+    values_of: Callable[[Sequence[str]], Sequence[Values]]
+    """Gives the values in some of the names."""
+
+
 class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
     wanted: PartitionSelection = PartitionSelection()
 
@@ -113,15 +149,18 @@ class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
     def all_partitions_of(self) -> TableName | None:
         return self.table if self.wanted.names is None else None
 
-    def chosen_names(self, objects: Objects, table: bytes) -> list[str]:
-        """The names of the wanted partitions, in order. Those that were wanted by name may not
-        exist."""
+    def chosen(self, objects: Objects, table: bytes) -> Chosen:
+        """The wanted partitions. Those that were wanted by name may not exist."""
         wanted, keys = self.wanted, self._keys(table)
+        if wanted.names is None and wanted.filter is None:
+            names = sorted(objects.partition_names(self.table, keys, wanted.prefix))
+            return Chosen(names, partial(ValuesInNames, keys))
         if wanted.names is not None:
-            return sorted(values_by_name(keys, wanted.names))
-        if wanted.filter is not None:
-            return sorted(partition_names(keys, list(self._values(objects, table))))
-        return sorted(objects.partition_names(self.table, keys, wanted.prefix))
+            by_name = values_by_name(keys, wanted.names)
+        else:
+            values = list(self._values(objects, table))
+            by_name = dict(zip(partition_names(keys, values), values, strict=True))
+        return Chosen(sorted(by_name), lambda names: [by_name[name] for name in names])
 
     def _existing(self, objects: Objects, table: bytes) -> Iterable[Values]:
         """The values of the wanted partitions that exist."""
@@ -154,32 +193,6 @@ class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
         return keys
 
 
-class ValuesInNames(Sequence[Values]):
-    """The values in the names of a table's partitions. They are parsed as they are asked for: those
-    of a million partitions take 200 MB."""
-
-    def __init__(self, keys: Values, names: Sequence[str]) -> None:
-        self._keys = keys
-        self._names = names
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    @overload
-    def __getitem__(self, index: int) -> Values: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Values]: ...
-    def __getitem__(self, index: int | slice) -> Values | list[Values]:
-        if isinstance(index, int):
-            return partition_values(self._names[index])
-        names = self._names[index]
-        by_name = values_by_name(self._keys, names)
-        if len(by_name) == len(names):
-            return list(by_name.values())
-        # A database may spell a name otherwise.
-        return list(map(partition_values, names))
-
-
 class ListPartitions(_Selection[Slice[bytes]], frozen=True):
     """Whole partitions, in the order of their names."""
 
@@ -187,12 +200,12 @@ class ListPartitions(_Selection[Slice[bytes]], frozen=True):
 
     def answer(self, objects: Objects) -> Slice[bytes]:
         table = existing_table(objects, self.table)
-        chosen = cut(self.chosen_names(objects, table), str, self.page)
-        values = ValuesInNames(_about(table).keys, list(chosen.items))
-        data = objects.partitions(self.table, values)
+        chosen = self.chosen(objects, table)
+        page = cut(chosen.names, str, self.page)
+        data = objects.partitions(self.table, chosen.values_of(list(page.items)))
         if self.wanted.filter is not None or any(self.wanted.prefix):
             data = _found_by_condition(table, data)
-        return Slice(data, chosen.next)
+        return Slice(data, page.next)
 
 
 class ListPartitionNames(_Selection[Slice[str]], frozen=True):
@@ -203,7 +216,7 @@ class ListPartitionNames(_Selection[Slice[str]], frozen=True):
     def answer(self, objects: Objects) -> Slice[str]:
         table = existing_table(objects, self.table)
         if self.wanted.names is None:
-            return cut(self.chosen_names(objects, table), str, self.page)
+            return cut(self.chosen(objects, table).names, str, self.page)
         existing = partition_names(_about(table).keys, list(self._existing(objects, table)))
         return cut(sorted(existing), str, self.page)
 

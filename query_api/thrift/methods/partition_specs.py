@@ -6,7 +6,6 @@ The cache answers it only without projection and filter.
 from hive.names import TableName
 from query_api.objects import Objects
 from query_api.reads import ListPartitions
-from query_api.reads.partitions import ValuesInNames
 from query_api.targets import TargetKind
 from query_api.thrift.call import RelayReason
 from query_api.thrift.methods import names
@@ -14,7 +13,6 @@ from query_api.thrift.methods.grouping import grouped
 from query_api.thrift.methods.outcome import Outcome
 from query_api.thrift.methods.request import Arguments, CacheRequest, Understood, refuse_unknown
 from query_api.thrift.methods.table_method import TableMethod
-from query_api.thrift.methods.table_traits import table_traits
 
 
 class PartitionSpecs(TableMethod, frozen=True, kw_only=True):
@@ -31,9 +29,9 @@ class PartitionSpecs(TableMethod, frozen=True, kw_only=True):
         return self.table
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
-        chosen = ListPartitions(self.table).chosen_names(objects, table)
-        values = ValuesInNames(table_traits(table).keys, chosen)
-        return grouped(self.table, table, objects.partitions(self.table, values))
+        chosen = ListPartitions(self.table).chosen(objects, table)
+        partitions = objects.partitions(self.table, chosen.values_of(chosen.names))
+        return grouped(self.table, table, partitions)
 
 
 def get_partitions_with_specs(arguments: Arguments) -> Understood:

@@ -18,7 +18,7 @@ from hive.thrift.structs import PARTITION
 from hive.thrift.view import PartitionView
 from query_api.objects import Objects, Values
 from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions
-from query_api.reads.partitions import PartitionSelection, ValuesInNames
+from query_api.reads.partitions import PartitionSelection
 from query_api.reads.read import SHORT_MAX, Group
 from query_api.targets import TargetKind
 from query_api.thrift.call import RelayReason
@@ -102,8 +102,8 @@ class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
         shown = self._shown(traits, objects)
         if isinstance(shown, RelayReason):
             return shown
-        names = ListPartitions(self.table, wanted).chosen_names(objects, table)
-        values = ValuesInNames(traits.keys, self._first(names))
+        chosen = ListPartitions(self.table, wanted).chosen(objects, table)
+        values = chosen.values_of(self._first(chosen.names))
         partitions = map(shown, objects.partitions(self.table, values))
         if self.of_each is Of.SPECS:
             return grouped(self.table, table, partitions)
