@@ -153,7 +153,8 @@ class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
         """The wanted partitions. Those that were wanted by name may not exist."""
         wanted, keys = self.wanted, self._keys(table)
         if wanted.names is None and wanted.filter is None:
-            names = sorted(objects.partition_names(self.table, keys, wanted.prefix))
+            names = objects.partition_names(self.table, keys, wanted.prefix)
+            names.sort()
             return Chosen(names, partial(ValuesInNames, keys))
         if wanted.names is not None:
             by_name = values_by_name(keys, wanted.names)

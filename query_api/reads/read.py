@@ -139,7 +139,8 @@ def cut(sorted_items: Sequence[T], name_of: Callable[[T], str], page: Page) -> S
     """A page of items that are sorted by their unique names."""
     start = bisect_right(sorted_items, page.after, key=name_of) if page.after else 0
     end = len(sorted_items) if page.limit is None else start + page.limit
-    items = sorted_items[start:end]
+    is_whole = start == 0 and end >= len(sorted_items)
+    items = sorted_items if is_whole else sorted_items[start:end]
     return Slice(items, name_of(items[-1]) if items and end < len(sorted_items) else None)
 
 
