@@ -2,9 +2,9 @@
 
 Two processes of clients ask workers over HTTP for a table drawn from 1,000, equally often or by
 Zipf's law. Clients know nothing of shards: each asks one worker, which passes on what it doesn't
-have. Under `latest`, workers ask a PostgreSQL to which nobody writes. The baseline is `/healthz` of
-the same workers, which reads nothing: it shows how far the machine itself lets workers and clients
-grow.
+have, and keeps the owner's answer for a while. Under `latest`, workers ask a PostgreSQL to which
+nobody writes. The baseline is `/healthz` of the same workers, which reads nothing: it shows how far
+the machine itself lets workers and clients grow.
 
 python -m benchmarks.scale [--workers 1 2 4] [--seconds 5]
 """
@@ -19,14 +19,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import psutil
+import sqlalchemy as sa
 
 from benchmarks.empty_log import make_empty_log
 from benchmarks.http import actions
 from benchmarks.load import Load, command
 from benchmarks.random_keys import KINDS
 from benchmarks.report import cpu_s, show
+from hive.events.row import NotificationRow, row_mark
 from hive.names import table_name
+from hive.reader.engines import unpooled_engine
+from hive.schema import Version, metadata
 from state.records import Change, encode
 from state.records.routing import table_shard
 from state.topic import Topic
@@ -38,6 +43,8 @@ from tests.support.workers import WorkerProcess, workers
 
 SHARDS: Final = 12
 TABLES: Final = 1_000
+LAST: Final = NotificationRow(TABLES + 1, 1, "OPEN_TXN", None, None, None, "{}", None)
+"""The last event of the log, which touches no table."""
 PROCESSES: Final = 2
 CLIENTS: Final = 8
 """The number of clients of each process, a multiple of the number of workers."""
@@ -55,9 +62,20 @@ def publish(topic: Topic) -> None:
         writer.write(shard, [encode(change)])
         tails[shard] = event
     for shard, tail in enumerate(tails):
-        if tail < TABLES:
-            writer.write(shard, [encode(Change(0, tail, TABLES))])
+        writer.write(shard, [encode(Change(0, tail, LAST.event_id, mark=row_mark(LAST)))])
     writer.flush()
+
+
+def make_log(url: str) -> None:
+    """Makes a log that has nothing but its last event. By that, workers know the history of the
+    database: they keep no answer of each other in another one."""
+    make_empty_log(url, LAST.event_id)
+    log = metadata(Version.V4_1).tables["NOTIFICATION_LOG"]
+    engine = unpooled_engine(url)
+    with engine.begin() as connection:
+        columns = {name.upper(): value for name, value in msgspec.structs.asdict(LAST).items()}
+        connection.execute(sa.insert(log).values(NL_ID=1, **columns))
+    engine.dispose()
 
 
 @contextmanager
@@ -129,7 +147,7 @@ def main() -> None:
     with postgres.server() as server, kafka.broker() as broker:
         topic, url = new_topic(broker, SHARDS), server.new_database()
         publish(topic)
-        make_empty_log(url, TABLES)
+        make_log(url)
         for count in arguments.workers:
             with standing(topic, url, count) as members:
                 for name, path, keys in questions:
