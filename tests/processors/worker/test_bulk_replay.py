@@ -79,7 +79,7 @@ async def test_a_stretch_ends_after_a_while(
 ) -> None:
     """Whatever the size of its records."""
     monkeypatch.setattr("processors.replay.bulk_replay.STRETCH_S", 0.0)
-    count = 2_500
+    count = 250
     topic = new_topic(kafka_broker, 1)
     writer = TopicWriter(topic)
     writer.write(0, [encode(Change(0, event, event + 1)) for event in range(count)])
@@ -163,7 +163,7 @@ async def test_freed_memory_is_given_back_between_stretches(
         "processors.replay.bulk_replay.give_back_freed_memory", lambda: given_back.append(None)
     )
     topic = new_topic(kafka_broker, 1)
-    write(topic, {0: [Change(0, event, event + 1) for event in range(2_500)]})
+    write(topic, {0: [Change(0, event, event + 1) for event in range(250)]})
     bulk, identity, other = Bulk(topic), shard_identity(topic, 0), Event()
     other_shard = asyncio.create_task(bulk.run(other.wait, Event()))
     stretches = 1
