@@ -139,6 +139,6 @@ def rebuild(
     assert not path.exists(), f"{path} is there already"
     store = Store(path, shard_identity(topic, shard), families=SHARD_FAMILIES, budget=budget)
     with store, TopicReader(topic) as reader:
-        # The worker that opens it makes them.
+        # The worker that opens the store makes them.
         store.defer_compactions(deferred=True)
         return replay(store, reader, report=report, whole=True)

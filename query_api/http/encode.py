@@ -103,7 +103,8 @@ def partition_name_lines(answer: Slice[str]) -> Iterator[bytes]:
     names = iter(answer.items)
     while some := list(islice(names, _NAMES_AT_ONCE)):
         items = as_json(some)[1:-1]
-        # Else all quotes are around names, and only what separates them looks so.
+        # Without escapes all quotes are around names, and only a comma as a name looks like what
+        # separates them.
         if b"\\" in items or "," in some:
             yield b"\n".join(map(as_json, some))
         else:

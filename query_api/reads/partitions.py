@@ -100,7 +100,7 @@ class GetPartition(ExistingTableRead[bytes], frozen=True):
 
 class ValuesInNames(Sequence[Values]):
     """The values in the names of a table's partitions. They are parsed as they are asked for: those
-    of a million partitions take 200 MB."""
+    of a million partitions, a day and an hour each, take 170 MB."""
 
     def __init__(self, keys: Values, names: Sequence[str]) -> None:
         self._keys = keys
