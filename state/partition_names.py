@@ -9,13 +9,13 @@ from state import keys
 
 _LINE: Final = b"\n"
 _IN_PLAIN_LINES: Final = SAFE_BYTES + keys.TEXT_END + _LINE
-_FIELDS_MAX: Final = 2
+_COLUMNS_MAX: Final = 2
 """With more columns, replacements alone can't tell which text is of which."""
 
 
 def names_of(columns: Sequence[str], many: Sequence[bytes]) -> list[str]:
     """The names of partitions with these columns, from their encoded values."""
-    if many and 0 < len(columns) <= _FIELDS_MAX:
+    if many and 0 < len(columns) <= _COLUMNS_MAX:
         names = _names_of_plain(columns, many)
         if names is not None:
             return names

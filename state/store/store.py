@@ -163,7 +163,7 @@ class Store(ReadOnlyStore):
         if deferred == self._defers_compactions:
             return
         try:
-            for family in self._families.opened[METADATA + 1 :]:
+            for family in self._families.opened:
                 family.set_options(compaction_options(deferred=deferred))
         except Exception as error:
             raise self._families.error(error) from error

@@ -250,8 +250,9 @@ def test_what_is_on_disk_is_compressed_in_every_family(
     assert all(algorithms)
 
 
+@pytest.mark.parametrize("kind", [b"p", b"s", b"x"])
 def test_deferred_compactions_are_made_once_they_arent_deferred(
-    tmp_path: Path, opener: Opener
+    tmp_path: Path, opener: Opener, kind: bytes
 ) -> None:
     flushes, path = 10, tmp_path / "shard"
 
@@ -263,7 +264,7 @@ def test_deferred_compactions_are_made_once_they_arent_deferred(
         for offset in range(1, flushes + 1):
             transaction = store.transaction()
             # RocksDB moves files that don't overlap, rather than merge them.
-            for key in (b"pa", b"pb"):
+            for key in (kind + b"a", kind + b"b"):
                 transaction.put(key, b"%d" % offset)
             store.commit(transaction, StorePosition(0, offset, offset))
             store.flush()
@@ -273,7 +274,7 @@ def test_deferred_compactions_are_made_once_they_arent_deferred(
         while files() >= flushes:
             assert time.monotonic() < end, "nothing was compacted"
             time.sleep(0.01)
-        assert store.snapshot().get(b"pa") == b"%d" % flushes
+        assert store.snapshot().get(kind + b"a") == b"%d" % flushes
 
 
 def test_all_stores_share_one_budget(tmp_path: Path) -> None:
