@@ -6,8 +6,8 @@ The consumer group tells who owns a shard, and whoever may join the group can cl
 import hmac
 import secrets
 from collections.abc import Iterable
-from hashlib import sha256
 from pathlib import Path
+from struct import pack
 from time import monotonic, time
 from typing import Final
 
@@ -184,6 +184,6 @@ class Peers:
 
     def _of(self, *parts: bytes | memoryview) -> bytes:
         assert self._secret is not None
-        # Hashes have one length, so that no bytes can move from one part to another.
-        hashes = b"".join(sha256(part).digest() for part in parts)
-        return hmac.digest(self._secret.key, hashes, "sha256")
+        # The lengths tell where each part ends, so that no bytes can move from one to another.
+        lengths = pack(f"!{1 + len(parts)}Q", len(parts), *map(len, parts))
+        return hmac.digest(self._secret.key, b"".join((lengths, *parts)), "sha256")

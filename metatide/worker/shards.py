@@ -36,7 +36,7 @@ class WorkerShards:
         """The URL of the other worker that holds this shard. It is never this worker's own, so that
         no request comes back.
         """
-        address = self._worker.owners().get(number)
+        address = self._worker.owner(number)
         if address is None or address == self._worker.settings.address:
             return None
         return f"{self._scheme}://{address}"

@@ -80,6 +80,8 @@ class Group:
         self._assigned = assigned
         self._unsettled = unsettled
         self._app: faust.App | None = None
+        self._shared: Mapping[str, Mapping[str, list[int]]] = {}
+        self._owners: dict[int, str] = {}
         self._member = Member(membership.folder / "member", self._client_id)
 
     @property
@@ -132,17 +134,22 @@ class Group:
             return False
         return not app.rebalancing
 
-    def owners(self) -> Mapping[int, str]:
-        """The address of each shard's owner as of the last rebalance."""
+    def owner(self, shard: int) -> str | None:
+        """The address of a shard's owner as of the last rebalance; None if it isn't known."""
         if self._app is None:
-            return {}
+            return None
         assignor: Any = self._app.assignor
         shared: Mapping[str, Mapping[str, list[int]]] = assignor.external_topic_distribution
-        return {
-            shard: url.partition("://")[2].rstrip("/")
-            for url, topics in shared.items()
-            for shard in topics.get(self._topic.name, [])
-        }
+        # Each rebalance makes another one. Every read that is passed on asks for an owner, of
+        # which there may be a thousand.
+        if shared is not self._shared:
+            self._shared = shared
+            self._owners = {
+                number: url.partition("://")[2].rstrip("/")
+                for url, topics in shared.items()
+                for number in topics.get(self._topic.name, [])
+            }
+        return self._owners.get(shard)
 
     def _make_app(self) -> faust.App:
         membership = self._membership

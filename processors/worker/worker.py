@@ -107,9 +107,9 @@ class Worker:
     def load_requests_waiting(self) -> int:
         return 0 if self._load_requests is None else self._load_requests.waiting
 
-    def owners(self) -> dict[int, str]:
-        """The address of each shard's owner, this worker included."""
-        return {} if self._group is None else dict(self._group.owners())
+    def owner(self, shard: int) -> str | None:
+        """The address of a shard's owner, which may be this worker; None if it isn't known."""
+        return None if self._group is None else self._group.owner(shard)
 
     def snapshot(self, shard: int) -> StoreSnapshot | None:
         """The present state of a shard; None when this worker doesn't have it."""

@@ -27,11 +27,13 @@ class MissedTables:
         self._misses: OrderedDict[TableName, Counter[Reason]] = OrderedDict()
 
     def note(self, table: TableName, reason: Reason) -> None:
-        counts = self._misses.setdefault(table, Counter())
+        counts = self._misses.get(table)
+        if counts is None:
+            counts = self._misses[table] = Counter()
+            if len(self._misses) > TABLES_MAX:
+                self._misses.popitem(last=False)
         counts[reason] += 1
         self._misses.move_to_end(table)
-        if len(self._misses) > TABLES_MAX:
-            self._misses.popitem(last=False)
 
     def most(self, number: int) -> list[MissedTable]:
         """The tables with the most misses."""

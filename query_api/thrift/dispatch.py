@@ -10,7 +10,7 @@ from query_api.reasons import Reason, Source
 from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Client, Relay, RelayReason
 from query_api.thrift.connection.connection import Connection
-from query_api.thrift.forward import FORWARDED, REFUSED, answer_fields, call_of, reply
+from query_api.thrift.forward import FORWARDED, call_of, forwarded_answer, reply
 from query_api.thrift.hub import Hub
 from query_api.thrift.metastore.client_identity import (
     REPEATED,
@@ -264,13 +264,13 @@ class Dispatch:
         except Exception as error:
             answer = _failed(message, error)
         if isinstance(answer, Relay) or self._hub.guard.leaves(answer.targets):
-            self._connection.write(reply(message, REFUSED, peers, nonce))
+            self._connection.write(reply(message, None, peers, nonce))
             self._replies.unanswered()
         else:
             result = await whole(answer.result, self._connection.count_held)
             names, is_guarded = self._hub.database.history.former_names, self._hub.guard.is_on
-            fields = answer_fields(answer, result, names, is_guarded=is_guarded)
-            self._connection.write(reply(message, fields, peers, nonce))
+            forwarded = forwarded_answer(answer, result, names, is_guarded=is_guarded)
+            self._connection.write(reply(message, forwarded, peers, nonce))
             self._replies.answered(message.method, answer.source, answer.reason)
 
 

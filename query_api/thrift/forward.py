@@ -1,9 +1,9 @@
 """Forwards a call to a shard's owner, by a method that only workers call."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container, Mapping
+from collections.abc import Awaitable, Callable, Container
 from hmac import compare_digest
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import structlog
@@ -11,7 +11,7 @@ import structlog
 from hive.errors import UNDECODABLE, ThriftError, UnprovedError, UpstreamError
 from hive.names import TableName
 from hive.thrift.binary import decode, encode
-from hive.thrift.types import Struct, binary, i64, string
+from hive.thrift.types import Struct, binary
 from query_api import owner_moment
 from query_api.peers import Peers, Question
 from query_api.positions import Position
@@ -28,32 +28,38 @@ TIMEOUT_S: Final = 5.0
 LINKS_MAX: Final = 16
 """The number of connections to each other worker."""
 _NO_SEQUENCE: Final = b"\0\0\0\0"
-_CALL: Final = Struct(
-    "forward_args",
-    (1, "method", string),
-    (2, "arguments", binary),
-    (3, "epoch", i64),
-    (4, "event", i64),
-    (5, "time_s", i64),
-    (6, "nonce", binary),
-    (7, "proof", binary),
-    (8, "age_ms_max", i64),
-)
-_ANSWER: Final = Struct(
-    "forward_result",
-    (1, "result", binary),
-    (2, "source", string),
-    (3, "reason", string),
-    (4, "epoch", i64),
-    (5, "event", i64),
-    (6, "proof", binary),
-    (7, "moment", binary),
-    (8, "targets", binary),
-    (9, "mark", i64),
-)
+_CALL: Final = Struct("forward_args", (1, "call", binary), (2, "question", binary))
+_ANSWER: Final = Struct("forward_result", (1, "answer", binary), (2, "proof", binary))
 _PROTOCOL: Final = "thrift"
-_decode_targets: Final = msgspec.msgpack.Decoder(tuple[Target, ...]).decode
-_OF_PROOF: Final = frozenset(("time_s", "nonce", "proof"))
+
+
+class ForwardedQuestion(msgspec.Struct, frozen=True, array_like=True):
+    """What a worker asks of another, in MessagePack."""
+
+    method: str
+    arguments: bytes
+    min_position: Position | None
+    age_ms_max: int | None
+
+
+class ForwardedAnswer(msgspec.Struct, frozen=True, array_like=True):
+    """What the other answers, in MessagePack."""
+
+    result: bytes
+    source: Source
+    reason: Reason
+    position: Position
+    mark: int = 0
+    moment: bytes | None = None
+    """What the answer depends on, if the worker that asks may keep it."""
+    targets: tuple[Target, ...] | None = None
+    """What the answer tells of, where reads are guarded."""
+
+
+_decode_question: Final = msgspec.msgpack.Decoder(ForwardedQuestion).decode
+_decode_proof: Final = msgspec.msgpack.Decoder(Question).decode
+_decode_answer: Final = msgspec.msgpack.Decoder(ForwardedAnswer).decode
+_encode: Final = msgspec.msgpack.Encoder().encode
 
 log = structlog.get_logger(__name__)
 
@@ -70,65 +76,66 @@ def call_of(message: Message, peers: Peers, address: str) -> ForwardedCall:
     it doesn't prove the workers' secret, if there is one.
     """
     fields = decode(_CALL, message.body)
-    proof = (fields.get("time_s", 0), fields.get("nonce", b""), fields.get("proof", b""))
-    question = Question(*proof)
-    if peers.have_secret and not peers.is_asked(question, address, _parts(fields)):
-        raise UnprovedError(f"{FORWARDED} is for workers alone, and this call doesn't prove it")
+    data: bytes = fields.get("call", b"")
+    nonce = _proved(data, fields.get("question", b""), peers, address) if peers.have_secret else b""
     try:
-        floor = Position(fields["epoch"], fields["event"]) if "epoch" in fields else None
-        age_ms_max = fields.get("age_ms_max")
-        call = Call(fields["method"], fields["arguments"], Client(), floor, age_ms_max)
-    except KeyError as error:
-        raise ThriftError(f"a forwarded call lacks its {error}") from error
-    whole = header(MessageType.CALL, call.method, _NO_SEQUENCE) + call.arguments
+        question = _decode_question(data)
+    except UNDECODABLE as error:
+        raise ThriftError(f"a forwarded call can't be read: {error}") from error
+    if not peers.have_secret:
+        # What has the secret is a worker, which has scanned the call.
+        _scan(question)
+    least, age_ms_max = question.min_position, question.age_ms_max
+    call = Call(question.method, question.arguments, Client(), least, age_ms_max)
+    return ForwardedCall(call, nonce)
+
+
+def _proved(data: bytes, proof: bytes, peers: Peers, address: str) -> bytes:
+    """The nonce of a question that a worker has proved."""
+    try:
+        question = _decode_proof(proof)
+    except UNDECODABLE:
+        question = None
+    if question is None or not peers.is_asked(question, address, _parts(data)):
+        raise UnprovedError(f"{FORWARDED} is for workers alone, and this call doesn't prove it")
+    return question.nonce
+
+
+def _scan(question: ForwardedQuestion) -> None:
+    whole = header(MessageType.CALL, question.method, _NO_SEQUENCE) + question.arguments
     scanner = Scanner(len(whole), STEPS_MAX)
     if scanner.feed(whole) != len(whole) or scanner.steps > READ_STEPS_MAX:
         raise ThriftError("a forwarded call can't be read here")
-    return ForwardedCall(call, question.nonce)
 
 
-def answer_fields(
+def forwarded_answer(
     answer: CallAnswer, result: bytes, former_names: Container[TableName], *, is_guarded: bool
-) -> Mapping[str, Any]:
-    """The reply with an answer, with what it depends on, and, if reads are guarded, with what it
-    tells of."""
-    fields: dict[str, Any] = {
-        "result": result,
-        "source": answer.source,
-        "reason": answer.reason,
-        "epoch": answer.position.epoch,
-        "event": answer.position.event,
-    }
+) -> ForwardedAnswer:
+    """An answer with what it depends on, and, if reads are guarded, with what it tells of."""
+    moment = targets = None
     if answer.moment is not None:
-        fields["mark"] = answer.moment.mark
         moment = owner_moment.encode(answer.moment, former_names)
-        if moment is not None:
-            fields["moment"] = moment
     if is_guarded and answer.targets is not None:
-        targets = msgspec.msgpack.encode(answer.targets)
-        if len(targets) <= owner_moment.BYTES_MAX:
-            fields["targets"] = targets
-    return fields
+        data = _encode(answer.targets)
+        targets = answer.targets if len(data) <= owner_moment.BYTES_MAX else None
+    mark = 0 if answer.moment is None else answer.moment.mark
+    return ForwardedAnswer(
+        result, answer.source, answer.reason, answer.position, mark, moment, targets
+    )
 
 
-REFUSED: Final[Mapping[str, Any]] = {}
-"""The reply without an answer."""
-
-
-def reply(message: Message, fields: Mapping[str, Any], peers: Peers, nonce: bytes) -> bytes:
-    """The message of a reply, with its proof."""
+def reply(message: Message, answer: ForwardedAnswer | None, peers: Peers, nonce: bytes) -> bytes:
+    """The message of a reply, with its proof; without an answer, it tells that there is none."""
+    data = b"" if answer is None else _encode(answer)
+    fields = {} if answer is None else {"answer": data}
     if peers.have_secret:
-        fields = {**fields, "proof": peers.answer(nonce, _parts(fields))}
+        fields["proof"] = peers.answer(nonce, _parts(data))
     return header(MessageType.REPLY, message.method, message.sequence) + encode(_ANSWER, fields)
 
 
-def _parts(fields: Mapping[str, Any]) -> list[bytes]:
+def _parts(data: bytes) -> tuple[bytes, bytes]:
     """All that a message says, beside its own proof."""
-    parts = [_PROTOCOL.encode()]
-    for name in sorted(fields.keys() - _OF_PROOF):
-        value = fields[name]
-        parts += name.encode(), value if isinstance(value, bytes) else str(value).encode()
-    return parts
+    return _PROTOCOL.encode(), data
 
 
 class _Server(msgspec.Struct, eq=False):
@@ -195,41 +202,42 @@ class ThriftPeers:
 
     def _arguments(self, address: Address, call: Call) -> tuple[bytes, bytes | None]:
         """What forwards a call, and its nonce; None without a secret."""
-        fields: dict[str, Any] = {"method": call.method, "arguments": call.arguments}
-        if call.min_position is not None:
-            fields |= {"epoch": call.min_position.epoch, "event": call.min_position.event}
-        if call.age_ms_max is not None:
-            fields["age_ms_max"] = call.age_ms_max
-        question = self.peers.question(host_port(address), _parts(fields))
-        if question is not None:
-            fields |= msgspec.structs.asdict(question)
-        return encode(_CALL, fields), None if question is None else question.nonce
+        question = ForwardedQuestion(
+            call.method, call.arguments, call.min_position, call.age_ms_max
+        )
+        data = _encode(question)
+        proof = self.peers.question(host_port(address), _parts(data))
+        if proof is None:
+            return encode(_CALL, {"call": data}), None
+        return encode(_CALL, {"call": data, "question": _encode(proof)}), proof.nonce
 
     def _answer(self, reply: Reply, nonce: bytes | None, shard: int) -> CallAnswer | None:
         if reply.kind != MessageType.REPLY:
             kind = UpstreamError if nonce is None else UnprovedError
             raise kind("it doesn't accept forwarded calls")
         fields = decode(_ANSWER, reply.body)
+        data: bytes = fields.get("answer", b"")
         if nonce is not None:
-            proof = self.peers.answer(nonce, _parts(fields))
+            proof = self.peers.answer(nonce, _parts(data))
             if not compare_digest(proof, fields.get("proof", b"")):
                 raise UnprovedError("its answer proves nothing")
-        if "result" not in fields:
+        if not data:
             return None
         try:
-            source, reason = Source(fields["source"]), Reason(fields["reason"])
-            position = Position(fields["epoch"], fields["event"])
-        except (KeyError, ValueError) as error:
+            forwarded = _decode_answer(data)
+        except UNDECODABLE as error:
             raise UpstreamError(f"its answer can't be read: {error}") from error
-        answer = CallAnswer(fields["result"], source, reason, position, mark=fields.get("mark", 0))
-        if "targets" in fields:
-            try:
-                answer.targets = _decode_targets(fields["targets"])
-            except UNDECODABLE as error:
-                raise UpstreamError(f"its answer can't be read: {error}") from error
+        answer = CallAnswer(
+            forwarded.result,
+            forwarded.source,
+            forwarded.reason,
+            forwarded.position,
+            mark=forwarded.mark,
+            targets=forwarded.targets,
+        )
         # What nobody has proved isn't kept for others.
-        if nonce is not None and "moment" in fields:
-            answer.moment = owner_moment.decode(fields["moment"], shard)
+        if nonce is not None and forwarded.moment is not None:
+            answer.moment = owner_moment.decode(forwarded.moment, shard)
             answer.to_confirm = () if answer.moment is None else answer.moment.targets
         return answer
 

@@ -4,13 +4,13 @@ from typing import Any, Final
 
 import httpx
 
-from hive.thrift.binary import encode
 from metatide.stack.machine import LOOPBACK
 from metatide.worker.operations import OPERATIONS
 from query_api.http.openapi import document
-from query_api.thrift.forward import _CALL, FORWARDED
+from query_api.thrift.forward import FORWARDED
 from query_api.thrift.protocol.frames import Frames
 from tests.query_api.sales import DAYS, ORDERS
+from tests.query_api.thrift.forwarded import question
 from tests.query_api.thrift.methods import corpus
 from tests.query_api.thrift.methods.wire import request
 from tests.query_api.thrift.structs import compacted, message
@@ -58,10 +58,9 @@ def thrift_calls() -> list[bytes]:
         *(tuple(f"ds={day}" for day in DAYS), tuple((day,) for day in DAYS), _EVERYTHING, 1),
     )
     calls = [*corpus.sample(corpus.calls_about([ORDERS.db], [table]), OF_EACH_METHOD), *_others()]
-    forwarded = {"method": calls[0].method, "arguments": calls[0].given, "epoch": 0, "event": 1}
     plain = [
         *(message(call.method, call.given) for call in calls),
-        message(FORWARDED, encode(_CALL, forwarded)),
+        message(FORWARDED, question(calls[0].method, calls[0].given)),
     ]
     both = [*plain, *map(compacted, plain)]
     return [*both, *(Frames().framed(call) for call in both)]

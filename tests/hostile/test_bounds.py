@@ -17,10 +17,10 @@ from typing import NamedTuple
 import psutil
 import pytest
 
-from hive.thrift.binary import encode
-from hive.thrift.types import Struct, binary, string
 from metatide.stack.machine import LOOPBACK
+from query_api.thrift.forward import FORWARDED
 from tests.hostile.seeds import thrift_post
+from tests.query_api.thrift.forwarded import question
 from tests.query_api.thrift.serving import Client, Reply
 from tests.query_api.thrift.structs import LIST, STRING, STRUCT, message, text
 from tests.support import local_http
@@ -37,7 +37,6 @@ TABLE = "/v1/databases/sales/tables/large"
 PAGE = f"{TABLE}/partitions?consistency=any&limit=2000"
 GET_PAGE = f"GET {PAGE} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
 GET_ALL = text(1, "sales") + text(2, "large") + b"\x06\0\3\xff\xff\0"
-FORWARD = Struct("forward_args", (1, "method", string), (2, "arguments", binary))
 CLIENTS = 40
 EMPTY_STRUCTS = 20_000_000
 
@@ -297,15 +296,12 @@ def test_an_honest_write_of_many_columns_is_relayed(served: Served) -> None:
 
 
 def forwarded(method: str, arguments: bytes) -> bytes:
-    fields = {"method": method, "arguments": arguments}
-    return message("metatide.forward", encode(FORWARD, fields))
+    return message(FORWARDED, question(method, arguments))
 
 
 def test_a_forwarded_call_of_values_without_content_is_not_read(served: Served) -> None:
     within = of_empty_structs("m", MIB)[len(message("m", b"")) :]
-    reply = called(
-        served, "metatide.forward", encode(FORWARD, {"method": "get_table", "arguments": within})
-    )
+    reply = called(served, FORWARDED, question("get_table", within))
     assert reply is not None
     assert reply.body == b"\0"
 

@@ -10,6 +10,7 @@ from query_api.thrift.call import Call, CallAnswer, Relay
 from query_api.thrift.forward import FORWARDED
 from query_api.thrift.metastore.link import Address
 from query_api.thrift.protocol.wire import MessageType
+from tests.query_api.thrift.forwarded import question
 from tests.query_api.thrift.serving import HOST, Client, Metastore, answer, result, serving, until
 from tests.query_api.thrift.structs import message, text
 
@@ -117,7 +118,7 @@ async def test_a_client_does_not_forward(workers_secret: Path) -> None:
     more = {"peers": peers(workers_secret), "host": HOST}
     async with serving(Metastore(), more=more, get_table=ours) as here:
         client = await here.connect()
-        reply = await client.call(FORWARDED, text(1, "get_table") + text(2, "\0") + b"\0")
+        reply = await client.call(FORWARDED, question("get_table", b"\0"))
         assert reply is not None
         assert reply.kind == 3
         assert b"is for workers alone" in reply.body

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import binary, lists
 
 from query_api import peers
 from query_api.peers import CLOCKS_DIFFER_S_MAX, Peers, Question, SecretFile
@@ -45,6 +47,16 @@ def test_a_question_counts_once_the_clock_has_been_set(
     assert question is not None
     assert mine.is_first(question)
     assert not mine.is_first(Question(clock.now_s - 60, b"before it can remember", b""))
+
+
+@given(lists(binary(max_size=3), max_size=4), lists(binary(max_size=3), max_size=4))
+def test_no_bytes_move_between_the_parts_of_a_proof(
+    tmp_path_factory: pytest.TempPathFactory, first: list[bytes], second: list[bytes]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "secret of parts"
+    path.write_text("5" * 64)
+    peer = Peers(SecretFile(path))
+    assert (peer.answer(b"nonce", first) == peer.answer(b"nonce", second)) is (first == second)
 
 
 def test_what_is_remembered_is_bounded(

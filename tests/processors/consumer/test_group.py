@@ -38,6 +38,21 @@ async def test_a_session_may_be_long(tmp_path: Path, session_timeout_s: int) -> 
         thread.thread_loop.close()
 
 
+def test_each_rebalance_tells_the_owners(tmp_path: Path) -> None:
+    group = group_without_brokers(tmp_path)
+    assert group.owner(0) is None
+    assignor = SimpleNamespace(external_topic_distribution={})
+    group._app = cast(App, SimpleNamespace(assignor=assignor))
+    assert group.owner(0) is None
+    for shards in ([0, 2], [1]):
+        assignor.external_topic_distribution = {
+            "http://10.0.0.1:8080/": {"topic": shards, "another": [7]},
+            "http://10.0.0.2:8080": {"topic": [3]},
+        }
+        owners = {number: owner for number in range(8) if (owner := group.owner(number))}
+        assert owners == dict.fromkeys(shards, "10.0.0.1:8080") | {3: "10.0.0.2:8080"}
+
+
 async def test_a_start_that_fails_leaves_no_files_open(tmp_path: Path) -> None:
     group = group_without_brokers(tmp_path)
     for number in range(3):

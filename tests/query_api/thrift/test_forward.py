@@ -8,16 +8,15 @@ from typing import Any
 import pytest
 import structlog.testing
 
-from hive.thrift.binary import encode
-from hive.thrift.types import Struct, binary, i64, string
 from query_api.reasons import Reason
 from query_api.targets import Target, TargetKind
 from query_api.thrift import forward
 from query_api.thrift.call import Call, Relay
-from query_api.thrift.forward import FORWARDED, answer_fields
+from query_api.thrift.forward import FORWARDED, forwarded_answer
 from query_api.thrift.metastore.link import Address
 from query_api.thrift.settings import ThriftSettings
 from tests.query_api.shards import ORDERS
+from tests.query_api.thrift.forwarded import answer_of, question, question_of
 from tests.query_api.thrift.serving import (
     HOST,
     Client,
@@ -29,19 +28,7 @@ from tests.query_api.thrift.serving import (
     until,
 )
 
-CALL = Struct("call", (1, "method", string), (2, "arguments", binary))
-ANSWER = Struct(
-    "answer",
-    *((1, "result", binary), (2, "source", string), (3, "reason", string)),
-    *((4, "epoch", i64), (5, "event", i64), (8, "targets", binary)),
-)
-OWNERS = {
-    "result": result("owner"),
-    "source": "cache",
-    "reason": "fresh",
-    "epoch": 0,
-    "event": 5,
-}
+OWNERS = [result("owner"), "cache", "fresh", [0, 5]]
 REFUSED = b"\0"
 
 
@@ -49,7 +36,7 @@ REFUSED = b"\0"
 async def owned() -> AsyncIterator[tuple[Running, Metastore]]:
     """A worker that owns no shard, and the server that answers in place of their owner."""
     owner = Metastore("owner")
-    owner.replies[FORWARDED] = encode(ANSWER, OWNERS)
+    owner.replies[FORWARDED] = answer_of(OWNERS)
 
     async def owner_of(_: int) -> Address:
         return owner.address
@@ -70,19 +57,20 @@ async def said(client: Client) -> str:
 
 
 @pytest.mark.parametrize(
-    ("fields", "is_taken"),
+    ("values", "is_taken"),
     [
         (OWNERS, True),
-        ({"result": result("owner")}, False),
-        ({**OWNERS, "source": "hearsay"}, False),
-        ({**OWNERS, "targets": b"none"}, False),
+        ([*OWNERS, 0, None, None, "of a later version"], True),
+        (OWNERS[:1], False),
+        ([OWNERS[0], "hearsay", *OWNERS[2:]], False),
+        ([*OWNERS, 0, None, b"none"], False),
     ],
 )
 async def test_an_answer_that_cant_be_read_is_the_metastores(
-    fields: dict[str, Any], is_taken: bool
+    values: list[Any], is_taken: bool
 ) -> None:
     async with owned() as (here, owner):
-        owner.replies[FORWARDED] = encode(ANSWER, fields)
+        owner.replies[FORWARDED] = answer_of(values)
         with structlog.testing.capture_logs() as logs:
             assert await said(await here.connect()) == ("owner" if is_taken else "m:get_table")
         errors = [entry["error"] for entry in logs if "owner does not answer" in entry["event"]]
@@ -135,28 +123,27 @@ async def test_an_owner_has_so_many_calls_at_once(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("fields", "relays_reads"),
+    ("values", "relays_reads"),
     [
-        ({}, False),
-        ({"method": "get_table"}, False),
-        ({"method": "get_table", "arguments": b"\x0b"}, False),
-        ({"method": "get_table", "arguments": b"\0\0"}, False),
-        ({"method": "create_table", "arguments": b"\0"}, False),
-        ({"method": "get_table", "arguments": b"\0"}, True),
+        ([], False),
+        (["get_table"], False),
+        (["get_table", b"\x0b", None, None], False),
+        (["get_table", b"\0\0", None, None], False),
+        (["create_table", b"\0", None, None], False),
+        (["get_table", b"\0", None, None], True),
     ],
 )
 async def test_a_forwarded_call_that_is_none_of_ours_is_refused(
-    fields: dict[str, Any], relays_reads: bool
+    values: list[Any], relays_reads: bool
 ) -> None:
     settings = ThriftSettings(relay_reads=relays_reads)
     async with serving(settings=settings, get_table=lambda _: answer("ours")) as here:
         client = await here.connect()
-        reply = await client.call(FORWARDED, encode(CALL, fields))
+        reply = await client.call(FORWARDED, question_of(values))
         assert reply is not None
         assert (reply.kind, reply.body) == (2, REFUSED)
         assert not here.methods.calls
-        usual = {"method": "get_table", "arguments": b"\0"}
-        reply = await client.call(FORWARDED, encode(CALL, usual))
+        reply = await client.call(FORWARDED, question("get_table", b"\0"))
         assert reply is not None
         assert (result("ours") in reply.body) is not relays_reads
 
@@ -168,5 +155,5 @@ def test_what_an_answer_tells_of_is_told_where_it_isnt_too_much(
     targets = tuple(
         Target(TargetKind.TABLE, ORDERS.database.table(f"t{number}")) for number in range(count)
     )
-    fields = answer_fields(answer("a", targets=targets), b"", (), is_guarded=True)
-    assert ("targets" in fields) is are_listed
+    forwarded = forwarded_answer(answer("a", targets=targets), b"", (), is_guarded=True)
+    assert forwarded.targets == (targets if are_listed else None)
