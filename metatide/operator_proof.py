@@ -102,5 +102,5 @@ async def _unframed(peers: Peers, nonce: bytes, framed: Iterable[bytes]) -> http
 
     reader = ProvedReader(peers, nonce, blocks())
     head = await reader.head()
-    body = b"".join([piece async for piece in reader.body()])
+    body = b"".join([piece.data async for piece in reader.body()])
     return httpx.Response(head.status, headers=head.headers, content=body)

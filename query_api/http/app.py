@@ -113,6 +113,7 @@ def create_app(
                 service.gate,
                 backend.database.after_now,
                 backend.recent,
+                backend.database.history.former_names,
             ),
         ],
         lifespan=lifespan,

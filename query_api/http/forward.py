@@ -27,6 +27,7 @@ from query_api.http.proof import (
     PASSED_BACK,
     PASSED_ON,
     PROVED,
+    BodyPiece,
     ProvedReader,
     nonce_of,
     proof_header,
@@ -58,7 +59,7 @@ class OwnerAnswer(NamedTuple):
     status: int
     headers: Headers
     """Those that may be passed back."""
-    body: AsyncIterator[bytes]
+    body: AsyncIterator[BodyPiece]
 
 
 class WholeAnswer(NamedTuple):
@@ -113,7 +114,7 @@ class Forwarder:
                     return False
                 moment = by_name.get(MOMENT.decode())
                 if moment is not None:
-                    whole = b"".join([block async for block in answer.body])
+                    whole = await _whole(answer)
                     has_begun = True
                     grounds = [pair for pair in answer.headers if pair[0] in GROUNDS]
                     store(moment, whole, grounds)
@@ -152,8 +153,7 @@ class Forwarder:
                 if by_name.get("content-encoding", "identity") != "identity":
                     log.warning("a shard's owner compresses without being asked to", url=url)
                     return None
-                blocks = [block async for block in answer.body]
-                return WholeAnswer(answer.status, by_name, b"".join(blocks))
+                return WholeAnswer(answer.status, by_name, await _whole(answer))
         except _FAULTS as error:
             _warn(url, error)
             return None
@@ -226,7 +226,7 @@ class Forwarder:
             # What nobody has proved isn't cached for others.
             accepted = PASSED_BACK - {MOMENT}
             passed_back = [pair for pair in pairs if pair[0] in accepted]
-            return OwnerAnswer(response.status, passed_back, response.content.iter_any())
+            return OwnerAnswer(response.status, passed_back, _pieces(response))
         if response.headers.get("content-type", "").encode() != PROVED:
             raise UnprovedError("an answer without a proof")
         reader = ProvedReader(self._peers, nonce_of(proof), response.content.iter_any())
@@ -247,9 +247,18 @@ async def _pass_back(answer: OwnerAnswer, send: Send) -> None:
     """Passes an answer to the client as it comes."""
     start = {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
     await send(start)
-    async for block in answer.body:
-        await send({"type": "http.response.body", "body": block, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
+    async for data, more in answer.body:
+        await send({"type": "http.response.body", "body": data, "more_body": more})
+
+
+async def _whole(answer: OwnerAnswer) -> bytes:
+    return b"".join([data async for data, _ in answer.body])
+
+
+async def _pieces(response: ClientResponse) -> AsyncIterator[BodyPiece]:
+    async for data in response.content.iter_any():
+        yield BodyPiece(data, True)
+    yield BodyPiece(b"", False)
 
 
 def _is_passed_on(name: bytes, value: bytes) -> bool:

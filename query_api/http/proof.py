@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from hashlib import sha256
 from hmac import compare_digest
 from struct import Struct as Packed
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -54,6 +54,14 @@ class Head(msgspec.Struct, frozen=True):
 
     status: int
     headers: list[tuple[bytes, bytes]]
+
+
+class BodyPiece(NamedTuple):
+    """A piece of the body of an answer."""
+
+    data: bytes
+    more: bool
+    """Whether others follow."""
 
 
 _decode: Final = msgspec.msgpack.Decoder(Head).decode
@@ -108,7 +116,11 @@ class PeerMiddleware:
         # What a worker forwards is a question of its client, which may be any reader.
         state[OPERATOR] = header(scope, FORWARDED) is None
         answer = _ProvedAnswer(self._peers, question.nonce, send)
-        await self._app(scope, _proved(receive, digest), answer.send)
+        try:
+            await self._app(scope, _proved(receive, digest), answer.send)
+        finally:
+            # What has failed after the first frame is cut off there.
+            await answer.flush()
 
     def _checked(self, scope: Scope, proof: bytes) -> tuple[Question, bytes] | None:
         """The question of a peer, and the digest of its body."""
@@ -146,32 +158,47 @@ def _proved(receive: Receive, digest: bytes) -> Receive:
 
 
 class _ProvedAnswer:
-    """Sends an answer in frames."""
+    """Sends an answer in frames. The first goes with the beginning of the body: most answers are
+    one message.
+    """
 
     def __init__(self, peers: Peers, nonce: bytes, send: Send) -> None:
         self._frames = _Frames(peers, nonce)
         self._send = send
+        self._head = b""
+        """The first frame, until it is sent."""
+        self._has_begun = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             head = Head(
                 message["status"], [(k, v) for k, v in message["headers"] if k in PASSED_BACK]
             )
-            start = {**message, "status": 200, "headers": [(b"content-type", PROVED)]}
-            await self._send(start)
-            await self._write(msgspec.msgpack.encode(head), more=True)
+            self._head = self._frames.frame(msgspec.msgpack.encode(head), more=True)
             return
-        body, more = memoryview(message.get("body", b"")), message.get("more_body", False)
-        for at in range(0, max(len(body), 1), FRAME_BYTES_MAX):
-            end = at + FRAME_BYTES_MAX
-            await self._write(body[at:end], more=more or end < len(body))
+        body, more = message.get("body", b""), message.get("more_body", False)
+        if body or not more:
+            rest = memoryview(body)
+            while len(rest) > FRAME_BYTES_MAX:
+                await self._write(self._frames.frame(rest[:FRAME_BYTES_MAX], more=True), more=True)
+                rest = rest[FRAME_BYTES_MAX:]
+            await self._write(self._frames.frame(rest, more=more), more=more)
 
-    async def _write(self, payload: bytes | memoryview, *, more: bool) -> None:
-        frame = self._frames.head(payload, more=more)
-        await self._send({"type": "http.response.body", "body": frame, "more_body": True})
-        if payload or not more:
-            body = bytes(payload)
-            await self._send({"type": "http.response.body", "body": body, "more_body": more})
+    async def flush(self) -> None:
+        """Sends the first frame, if nothing has come after it."""
+        if self._head:
+            await self._write(b"", more=True)
+
+    async def _write(self, frame: bytes, *, more: bool) -> None:
+        head, self._head = self._head, b""
+        data = head + frame
+        if not self._has_begun:
+            self._has_begun = True
+            headers = [(b"content-type", PROVED)]
+            if not more:
+                headers.append((b"content-length", b"%d" % len(data)))
+            await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+        await self._send({"type": "http.response.body", "body": data, "more_body": more})
 
 
 class _Frames:
@@ -189,8 +216,9 @@ class _Frames:
         parts = (b"http", number.to_bytes(8), flag, payload)
         return self._peers.answer(self._nonce, parts)
 
-    def head(self, payload: bytes | memoryview, *, more: bool) -> bytes:
-        return _FRAME.pack(more, len(payload), self.proof(payload, more=more))
+    def frame(self, payload: bytes | memoryview, *, more: bool) -> bytes:
+        head = _FRAME.pack(more, len(payload), self.proof(payload, more=more))
+        return b"".join((head, payload))
 
 
 class ProvedReader:
@@ -206,17 +234,18 @@ class ProvedReader:
 
     async def head(self) -> Head:
         payload = await self._next()
+        if not self._more:
+            raise UnprovedError("an answer ends with its head")
         try:
             return _decode(payload)
         except UNDECODABLE as error:
             raise UnprovedError(f"the head of an answer can't be read: {error}") from error
 
-    async def body(self) -> AsyncIterator[bytes]:
+    async def body(self) -> AsyncIterator[BodyPiece]:
         """The pieces of the body, each of which is proved."""
         while self._more:
             payload = await self._next()
-            if payload:
-                yield payload
+            yield BodyPiece(payload, self._more)
 
     async def _next(self) -> bytes:
         more, length, proof = _FRAME.unpack(await self._take(_FRAME.size))

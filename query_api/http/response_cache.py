@@ -179,7 +179,12 @@ def _around_position(response: Response) -> tuple[bytes, bytes]:
 def messages(response: Response, position: Position) -> tuple[dict[str, Any], ...]:
     """The ASGI messages of the response, with `position` in place of the stored one."""
     status, headers, body = response
-    text = str(position).encode()
-    headers = [(name, text if name == _POSITION else value) for name, value in headers]
+    headers = positioned(headers, position)
     start = {"type": "http.response.start", "status": status, "headers": headers}
     return start, {"type": "http.response.body", "body": body} if body else _EMPTY
+
+
+def positioned(headers: Headers, position: Position) -> Headers:
+    """Headers of a cached answer with `position` in place of the stored one."""
+    text = str(position).encode()
+    return [(name, text if name == _POSITION else value) for name, value in headers]

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ from query_api.latest.log_end import LogEnd
 from query_api.latest.recent_reads import RecentReads
 from query_api.latest.row_effects import RowEffects
 from query_api.peers import Peers, SecretFile
+from query_api.resolver.resolver import Resolver
 from state.records import AnyRecord, Pause, Reset, SetLists
 from state.records.routing import table_shard
 from tests.metatide.client.serving import serving
@@ -64,6 +66,52 @@ def ask_beside_owner(
         url, settings = running.enter_context(owner(secret))
         beside = partial(asking, running=running)
         ask(beside_owner(url), beside, database=database, settings=settings)
+
+
+@pytest.mark.parametrize("query", ["", f"?{ANY}", "?consistency=within&max_age_ms=60000"])
+def test_the_owner_answers_other_workers_from_its_cache(
+    workers_secret: Path, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    answer, reads = Resolver.answer, list[object]()
+
+    async def counted(resolver: Resolver, read: Any, *more: Any) -> Any:
+        reads.append(read)
+        return await answer(resolver, read, *more)
+
+    monkeypatch.setattr(Resolver, "answer", counted)
+    database, bodies = EmptyDatabase(log()), []
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        for path in (TABLE, PARTITIONS):
+            first = await client.get(path + query, headers={"accept-encoding": "gzip"})
+            assert grounds(first) == ("cache", "fresh")
+            assert first.headers["metatide-position"] == "0:4"
+            assert len(first.headers.get_list("etag")) == 1
+            bodies.append(first.json())
+            await client.get(path + query)
+
+    with ExitStack() as running:
+        url, settings = running.enter_context(owner(workers_secret))
+        for _ in range(3):
+            ask(beside_owner(url), asking, database=database, settings=settings)
+    assert len(reads) == 2
+    assert bodies[:2] == bodies[2:4] == bodies[4:]
+
+
+def test_what_a_worker_keeps_of_another_is_for_its_own_clients(workers_secret: Path) -> None:
+    path = f"{TABLE}?{ANY}"
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        assert grounds(await client.get(path)) == ("database", "not_owned")
+
+    with ExitStack() as running:
+        url, own = running.enter_context(owner(workers_secret))
+        between = running.enter_context(serving(beside_owner(url), EmptyDatabase(log()), own))
+        own.peers.address = between.partition("://")[2]
+        for _ in range(2):
+            assert grounds(httpx.get(between + path)) == ("cache", "fresh")
+        settings = Settings(peers=Peers(SecretFile(workers_secret)))
+        ask(beside_owner(between), asking, database=EmptyDatabase(log()), settings=settings)
 
 
 @pytest.mark.parametrize("accept", ["application/json", "application/x-ndjson"])
