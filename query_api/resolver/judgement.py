@@ -35,9 +35,17 @@ class Judgement(NamedTuple):
 
 def store_error(target: Target, why: str, shard: int) -> Judgement:
     """The judgement about a target whose store can't be read."""
+    return _refused(target, Reason.STORE_ERROR, why, shard)
+
+
+def not_owned(target: Target, shard: int) -> Judgement:
+    """The judgement about a target whose shard another worker has."""
+    return _refused(target, Reason.NOT_OWNED, "", shard)
+
+
+def _refused(target: Target, reason: Reason, why: str, shard: int) -> Judgement:
     nowhere = Position(0, 0)
-    facts = Facts(nowhere, Reason.STORE_ERROR, why)
-    return Judgement(target, facts, Verdict(Reason.STORE_ERROR, nowhere), None, shard)
+    return Judgement(target, Facts(nowhere, reason, why), Verdict(reason, nowhere), None, shard)
 
 
 def may_serve(judgement: Judgement) -> bool:

@@ -24,6 +24,7 @@ from query_api.resolver.judgement import (
     highest,
     lowest,
     may_serve,
+    not_owned,
     worth_waiting,
 )
 from query_api.resolver.loads import Loads
@@ -132,15 +133,36 @@ class Resolver:
         try:
             if self._is_long(read):
                 return None
+            if requirement.takes_any:
+                answer = self._plain.answer(read)
+                if answer is not None:
+                    return answer
+            elsewhere = self._elsewhere(read)
+            if elsewhere is not None:
+                return elsewhere
             if requirement.must_be_current:
                 recent = self._judge_by_recent(read, requirement)
                 return None if recent is None else settle(self._views, read, requirement, recent[0])
             if requirement.takes_any:
-                return self._plain.answer(read) or self._answer_and_remember(read, requirement)
+                return self._answer_and_remember(read, requirement)
             judged = self._judge_now(read, requirement, None)
             return None if worth_waiting(judged) else settle(self._views, read, requirement, judged)
         except STORE_ERRORS as error:
             return unreadable(self._views, read, error)
+
+    def _elsewhere(self, read: Read[Any]) -> Miss | None:
+        """The miss of a read whose targets are all in one shard of another worker: nothing that is
+        here need be judged.
+        """
+        targets = read.targets
+        if not targets:
+            return None
+        shard = self._views.shard_of(targets[0])
+        if self._views.source.shard(shard) is not None:
+            return None
+        if any(self._views.shard_of(target) != shard for target in targets[1:]):
+            return None
+        return Miss(Reason.NOT_OWNED, not_owned(targets[0], shard))
 
     # Overridden in `traced_resolver.py`.
     async def ask_database(self, read: Read[A]) -> tuple[A | NoSuchObjectError, Position]:
