@@ -1,7 +1,7 @@
 """The live consumer of a worker, in the place of Faust: membership, deliveries, moves."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from processors.consumer.group import Membership
@@ -70,10 +70,10 @@ class SimulatedGroup:
         self._arrived.set()
         return self._is_settled
 
-    def owners(self) -> Mapping[int, str]:
-        """The address of each shard's owner as of the last rebalance."""
+    def owner(self, shard: int) -> str | None:
+        """The address of a shard's owner as of the last rebalance."""
         assigned = self._brokers.group(self._membership.group).assigned
-        return {shard: f"{name}:1" for name, shards in assigned.items() for shard in shards}
+        return next((f"{name}:1" for name, shards in assigned.items() if shard in shards), None)
 
     async def _deliver(self) -> None:
         group = self._brokers.group(self._membership.group)
