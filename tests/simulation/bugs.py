@@ -34,7 +34,7 @@ BUGS: Final = (
     ),
     Bug(
         "nothing notices that the database has gone back",
-        70,
+        75,
         "query_api.latest.log_history",
         "        if current < applied:",
         "        if current < 0:",
