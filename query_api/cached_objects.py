@@ -19,6 +19,7 @@ from query_api.plain_tables import OwnReader
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state import entries, keys
 from state.kv import after
+from state.name_page import KeysOf, NamePage
 from state.partition_names import names_of
 from state.shard_reader import ColumnStatistics, NameLine, ShardReader
 
@@ -95,14 +96,33 @@ class CachedObjects:
             names += names_of(columns, many)
         return names
 
+    def partition_names_after(
+        self,
+        table: TableName,
+        columns: Sequence[str],
+        prefix: Sequence[str],
+        after: str,
+        most: int,
+    ) -> list[str] | None:
+        if not all(prefix):
+            return None
+        stem = keys.of_table(keys.PARTITION, table)
+        page = NamePage(stem, tuple(columns), tuple(prefix), after, most)
+        return page.names(self._keys_of(table))
+
+    def _keys_of(self, table: TableName) -> KeysOf:
+        """Reads the keys of partitions in a range."""
+        reader = self._of(table)
+        state = reader.state(table)
+        # Deleted partitions leave tombstones only as long as a load is open.
+        return reader.view.keys if state and state.loads.open is None else reader.live_keys
+
     def _keys(
         self, table: TableName, prefix: Values, spans: Sequence[Span] | None
     ) -> Iterator[list[bytes]]:
         """The encoded values of partitions, as their keys contain them, in batches."""
-        reader, start_of_values = self._of(table), len(keys.of_table(keys.PARTITION, table))
-        state = reader.state(table)
-        # Deleted partitions leave tombstones only as long as a load is open.
-        keys_of = reader.view.keys if state and state.loads.open is None else reader.live_keys
+        start_of_values = len(keys.of_table(keys.PARTITION, table))
+        keys_of = self._keys_of(table)
         for start, end in _ranges(table, prefix, spans):
             some = keys_of(start, end, _AT_ONCE)
             while some:

@@ -77,6 +77,18 @@ class Objects(Protocol):
         """The names of the partitions with these first values, in any order."""
         ...
 
+    def partition_names_after(
+        self,
+        table: TableName,
+        columns: Sequence[str],
+        prefix: Sequence[str],
+        after: str,
+        most: int,
+    ) -> list[str] | None:
+        """The least of these names that are greater than `after`, in order; None if they can't be
+        told without the others."""
+        ...
+
     def existing_partitions(self, table: TableName, values: Sequence[Values]) -> list[Values]:
         """Those of these values for which there is a partition, in their order."""
         ...

@@ -79,6 +79,9 @@ class DatabaseObjects:
         stored = self._table(table)
         return [] if stored is None else list(self._partition_names(stored, prefix))
 
+    def partition_names_after(self, *_: object) -> None:
+        return None
+
     def partition_values(
         self, table: TableName, prefix: Sequence[str], spans: Sequence[Span] | None
     ) -> Iterator[Values]:

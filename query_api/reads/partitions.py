@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar, overload
+from typing import Final, Generic, NamedTuple, TypeVar, overload
 
 import msgspec
 
@@ -36,6 +36,7 @@ from query_api.remembered import remembered
 from query_api.targets import Target, TargetKind
 
 A = TypeVar("A")
+_ALL: Final = Page()
 
 
 class PartitionSelection(msgspec.Struct, frozen=True):
@@ -149,19 +150,30 @@ class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
     def all_partitions_of(self) -> TableName | None:
         return self.table if self.wanted.names is None else None
 
-    def chosen(self, objects: Objects, table: bytes) -> Chosen:
-        """The wanted partitions. Those that were wanted by name may not exist."""
+    def chosen(self, objects: Objects, table: bytes, page: Page = _ALL) -> Chosen:
+        """The wanted partitions, at least those of a page and, if there is one, another after it.
+        Those that were wanted by name may not exist.
+        """
         wanted, keys = self.wanted, self._keys(table)
         if wanted.names is None and wanted.filter is None:
-            names = objects.partition_names(self.table, keys, wanted.prefix)
-            names.sort()
-            return Chosen(names, partial(ValuesInNames, keys))
+            return Chosen(self._names(objects, keys, page), partial(ValuesInNames, keys))
         if wanted.names is not None:
             by_name = values_by_name(keys, wanted.names)
         else:
             values = list(self._values(objects, table))
             by_name = dict(zip(partition_names(keys, values), values, strict=True))
         return Chosen(sorted(by_name), lambda names: [by_name[name] for name in names])
+
+    def _names(self, objects: Objects, keys: Values, page: Page) -> list[str]:
+        """The names of all partitions with the prefix, or those that a page needs."""
+        prefix, names = self.wanted.prefix, None
+        if page.limit is not None:
+            most = page.limit + 1
+            names = objects.partition_names_after(self.table, keys, prefix, page.after, most)
+        if names is None:
+            names = objects.partition_names(self.table, keys, prefix)
+            names.sort()
+        return names
 
     def _existing(self, objects: Objects, table: bytes) -> Iterable[Values]:
         """The values of the wanted partitions that exist."""
@@ -201,7 +213,7 @@ class ListPartitions(_Selection[Slice[bytes]], frozen=True):
 
     def answer(self, objects: Objects) -> Slice[bytes]:
         table = existing_table(objects, self.table)
-        chosen = self.chosen(objects, table)
+        chosen = self.chosen(objects, table, self.page)
         page = cut(chosen.names, str, self.page)
         data = objects.partitions(self.table, chosen.values_of(list(page.items)))
         if self.wanted.filter is not None or any(self.wanted.prefix):
@@ -217,7 +229,7 @@ class ListPartitionNames(_Selection[Slice[str]], frozen=True):
     def answer(self, objects: Objects) -> Slice[str]:
         table = existing_table(objects, self.table)
         if self.wanted.names is None:
-            return cut(self.chosen(objects, table).names, str, self.page)
+            return cut(self.chosen(objects, table, self.page).names, str, self.page)
         existing = partition_names(_about(table).keys, list(self._existing(objects, table)))
         return cut(sorted(existing), str, self.page)
 

@@ -19,7 +19,7 @@ from hive.thrift.view import PartitionView
 from query_api.objects import Objects, Values
 from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions
 from query_api.reads.partitions import PartitionSelection
-from query_api.reads.read import SHORT_MAX, Group
+from query_api.reads.read import SHORT_MAX, Group, Page
 from query_api.targets import TargetKind
 from query_api.thrift.call import RelayReason
 from query_api.thrift.methods.capabilities import partitions_lack_buckets
@@ -98,11 +98,12 @@ class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
         if self.of_each is Of.NUMBER:
             return CountPartitions(self.table, wanted).answer(objects).to_bytes(4)
         if self.of_each is Of.NAMES:
-            return texts(self._first(ListPartitionNames(self.table, wanted).answer(objects).items))
+            names = ListPartitionNames(self.table, wanted, self._page).answer(objects)
+            return texts(self._first(names.items))
         shown = self._shown(traits, objects)
         if isinstance(shown, RelayReason):
             return shown
-        chosen = ListPartitions(self.table, wanted).chosen(objects, table)
+        chosen = ListPartitions(self.table, wanted).chosen(objects, table, self._page)
         values = chosen.values_of(self._first(chosen.names))
         partitions = map(shown, objects.partitions(self.table, values))
         if self.of_each is Of.SPECS:
@@ -110,6 +111,13 @@ class Partitions(StatisticsOnRequest, frozen=True, kw_only=True):
         if self.names is None and len(values) > _WHOLE_MAX:
             return Items(len(values), partitions)
         return structs(list(partitions))
+
+    @property
+    def _page(self) -> Page:
+        """What is needed of the sorted names: whether a metastore might choose others than the
+        first by their bytes, only all of them tell.
+        """
+        return Page(limit=self.most) if self.collation.by_bytes else Page()
 
     def _first(self, names: Iterable[str]) -> Sequence[str]:
         """The first of these sorted names, up to the limit of the call.
