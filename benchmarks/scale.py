@@ -32,6 +32,7 @@ from hive.events.row import NotificationRow, row_mark
 from hive.names import table_name
 from hive.reader.engines import unpooled_engine
 from hive.schema import Version, metadata
+from metatide.stack.ports import Ports
 from state.records import Change, encode
 from state.records.routing import table_shard
 from state.topic import Topic
@@ -52,8 +53,10 @@ PATIENCE_S: Final = 60
 PATH: Final = "/v1/databases/bench/tables/t{0}?consistency="
 
 
-def publish(topic: Topic) -> None:
-    """Writes the tables, one with each event, to the shards that have them."""
+def publish(topic: Topic, mark: int) -> None:
+    """Writes the tables, one with each event, to the shards that have them. `mark` is that of the
+    last event's row.
+    """
     writer, tails = TopicWriter(topic), [0] * SHARDS
     for number in range(TABLES):
         name, event = table_name(None, "bench", f"t{number}"), number + 1
@@ -62,7 +65,7 @@ def publish(topic: Topic) -> None:
         writer.write(shard, [encode(change)])
         tails[shard] = event
     for shard, tail in enumerate(tails):
-        writer.write(shard, [encode(Change(0, tail, LAST.event_id, mark=row_mark(LAST)))])
+        writer.write(shard, [encode(Change(0, tail, LAST.event_id, mark=mark))])
     writer.flush()
 
 
@@ -79,8 +82,8 @@ def make_log(url: str) -> None:
 
 
 @contextmanager
-def standing(topic: Topic, url: str, count: int) -> Iterator[list[WorkerProcess]]:
-    """So many workers, which share the shards."""
+def standing(topic: Topic, url: str, count: int, **more: str) -> Iterator[list[WorkerProcess]]:
+    """So many workers, which share the shards, with more settings."""
     with open_folder() as folder:
         secret = folder / "secret"
         secret.write_text(secrets.token_hex(32))
@@ -89,6 +92,7 @@ def standing(topic: Topic, url: str, count: int) -> Iterator[list[WorkerProcess]
             "METATIDE_DATABASE_URL": url,
             "METATIDE_WORKER_SECRET_FILE": str(secret),
             "METATIDE_WORKER_GROUP": uuid.uuid4().hex,
+            **more,
         }
         members = [member(topic, folder, number, settings) for number in range(count)]
         with workers(*members):
@@ -98,7 +102,9 @@ def standing(topic: Topic, url: str, count: int) -> Iterator[list[WorkerProcess]
 
 
 def member(topic: Topic, folder: Path, number: int, settings: dict[str, str]) -> WorkerProcess:
-    return WorkerProcess(topic, folder, f"worker-{number}", **settings)
+    name = f"worker-{number}"
+    port = Ports(folder / "ports.json").take(f"{name} thrift")
+    return WorkerProcess(topic, folder, name, METATIDE_THRIFT_PORT=str(port), **settings)
 
 
 def measured(members: list[WorkerProcess], path: str, keys: str, seconds: float) -> dict[str, Any]:
@@ -146,7 +152,7 @@ def main() -> None:
     alone: dict[str, int] = {}
     with postgres.server() as server, kafka.broker() as broker:
         topic, url = new_topic(broker, SHARDS), server.new_database()
-        publish(topic)
+        publish(topic, row_mark(LAST))
         make_log(url)
         for count in arguments.workers:
             with standing(topic, url, count) as members:

@@ -18,10 +18,12 @@ WARM_UP_S: Final = 2.0
 
 
 class Server(NamedTuple):
-    """The port of a server, and the process whose processor time is measured."""
+    """The port of a server, and the processes whose processor time is measured."""
 
     port: int
     process: psutil.Process
+    behind: psutil.Process | None = None
+    """The process that the server asks in turn."""
 
 
 class Client:
@@ -86,17 +88,22 @@ def measure(where: Server, method: str, call: Callable[[], bytes], clients: int)
             selector.register(client.socket, selectors.EVENT_READ, client)
             client.ask()
         _drive(selector, WARM_UP_S)
-        before = cpu_s(where.process)
+        processes = [process for process in (where.process, where.behind) if process]
+        before = [cpu_s(process) for process in processes]
         seconds = _drive(selector, SECONDS)
-        spent = cpu_s(where.process) - before
+        spent = [cpu_s(process) - start for process, start in zip(processes, before, strict=True)]
     for client in opened:
         client.socket.close()
     seconds.sort()
+    names = ("cpu_us", "cpu_us_behind")
     return {
         "per_s": round(len(seconds) / SECONDS),
         "p50_ms": round(1000 * seconds[len(seconds) // 2], 3),
         "p99_ms": round(1000 * seconds[int(len(seconds) * 0.99)], 3),
-        "cpu_us": round(1e6 * spent / len(seconds), 1),
+        **{
+            name: round(1e6 * each / len(seconds), 1)
+            for name, each in zip(names, spent, strict=False)
+        },
         "reply_bytes": opened[0].size,
     }
 
