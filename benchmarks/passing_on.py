@@ -103,8 +103,8 @@ def prototypes(reply_bytes: int) -> Iterator[Server]:
     try:
         for own in (port, port + 1):
             await_server(own)
-        behind, asked = (psutil.Process(process.pid) for process in running)
-        yield Server(port, asked, behind)
+        behind, before = (psutil.Process(process.pid) for process in running)
+        yield Server(port, before, behind)
     finally:
         for process in running:
             process.terminate()
@@ -151,12 +151,12 @@ def over_http(servers: Server, port: int, number: int, clients: int) -> dict[str
     load = command(Load(port, PATH.format(number), clients, SECONDS))
     figures = json.loads(subprocess.check_output(load, timeout=SECONDS + PATIENCE_S))
     spent = [cpu_s(process) - start for process, start in zip(processes, before, strict=True)]
-    asked, behind = (round(1e6 * each / figures["count"], 1) for each in spent)
+    of_first, of_second = (round(1e6 * each / figures["count"], 1) for each in spent)
     return {
         "per_s": figures["per_s"],
         "p50_ms": figures["p50_ms"],
-        "cpu_us": asked,
-        "cpu_us_behind": behind,
+        "cpu_us": of_first,
+        "cpu_us_behind": of_second,
     }
 
 
@@ -164,10 +164,10 @@ def compare(members: list[WorkerProcess], clients: list[int]) -> None:
     first, second = members
     assert first.process is not None
     assert second.process is not None
-    asked, behind = psutil.Process(first.process.pid), psutil.Process(second.process.pid)
+    process, behind = psutil.Process(first.process.pid), psutil.Process(second.process.pid)
     answer = first.get(PORT_PATH)
     assert answer is not None
-    servers = Server(answer.json()["port"], asked, behind)
+    servers = Server(answer.json()["port"], process, behind)
     own, others = tables_of(first), tables_of(second)
     for count in clients:
         figures = measure(servers, METHOD, calls_of(others), count)
@@ -175,8 +175,8 @@ def compare(members: list[WorkerProcess], clients: list[int]) -> None:
         with prototypes(figures["reply_bytes"]) as prototype:
             raw = measure(prototype, METHOD, calls_of(others), count)
             show("bytes, passed on", clients=count, **raw)
-        kept = measure(servers, METHOD, calls_of(own), count)
-        show("Thrift, from the cache", clients=count, **kept)
+        cached = measure(servers, METHOD, calls_of(own), count)
+        show("Thrift, from the cache", clients=count, **cached)
         show("HTTP, passed on", clients=count, **over_http(servers, first.port, others[0], count))
         show("HTTP, from the cache", clients=count, **over_http(servers, first.port, own[0], count))
 

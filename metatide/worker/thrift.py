@@ -81,6 +81,7 @@ class WorkerThriftServer:
             thrift_settings(thrift, tls, logins, settings.names),
             self._upstream,
             owner_of=self._owners.of,
+            known_owner_of=self._owners.known,
             peer_settings=UpstreamSettings(tls=None if tls is None else trusted),
             peers=settings.peers,
             host=worker_host(config),

@@ -38,6 +38,12 @@ class ThriftOwners:
         self._forwarder = forwarder
         self._addresses: dict[str, _KnownAddress] = {}
 
+    def known(self, shard: int) -> Address | None:
+        """The address of a shard's owner; None if it must be asked for."""
+        url = self._shards.owner_url(shard)
+        entry = None if url is None else self._addresses.get(url)
+        return None if entry is None or entry.until_s < monotonic() else entry.address
+
     async def of(self, shard: int) -> Address | None:
         url = self._shards.owner_url(shard)
         if url is None:

@@ -1,8 +1,10 @@
 """Decides who answers each call of a client: the cache, another worker, or a metastore."""
 
+from functools import partial
 from time import perf_counter
 from typing import Final
 
+import msgspec
 import structlog
 
 from hive.errors import MetatideError, ThriftError, UnprovedError
@@ -26,6 +28,7 @@ from query_api.thrift.relay import ClientRelay
 from query_api.thrift.replies import CALL_HEAD, HEAD_BYTES_MIN, NAME_LENGTH_AT, Replies, key_of
 from query_api.thrift.results import whole
 from query_api.thrift.sasl.mechanism import Identity
+from query_api.thrift.thrift_peers import PeerCall
 
 _GOODBYE: Final = "shutdown"
 """What Hive's clients call before they close a connection, without awaiting a reply."""
@@ -48,6 +51,7 @@ class Dispatch:
         self._own_writes = OwnWrites(hub, self._client)
         self._replies = Replies(hub, connection, self._client)
         self._relay = ClientRelay(hub, connection, self._client, self._own_writes, self._replies)
+        self._peer_call: PeerCall | None = None
 
     @property
     def user(self) -> str:
@@ -95,7 +99,7 @@ class Dispatch:
             else:
                 self._answer_constant(message)
         elif method == FORWARDED:
-            self._connection.run(self._answer_forwarded(message))
+            self._begin_forwarded(message)
         elif method in REPEATED and len(message.data) > REPEATED_BYTES_MAX:
             why = f"a {method} of {len(message.data)} bytes: at most {REPEATED_BYTES_MAX}"
             reply = refusal(method, message.sequence, Fault.PROTOCOL_ERROR, why)
@@ -118,6 +122,8 @@ class Dispatch:
 
     # Overridden in `traced_dispatch.py`.
     def close(self) -> None:
+        if self._peer_call is not None:
+            self._peer_call.cancel()
         self._own_writes.close()
         self._relay.close()
 
@@ -192,7 +198,7 @@ class Dispatch:
                 self._own_writes.date_again()
                 self._relay.send(message, Reason.REWOUND, call)
         elif outcome.reason is Reason.NOT_OWNED and outcome.shard is not None:
-            self._connection.run(self._forward(message, call, outcome, outcome.shard))
+            self._forward(message, call, outcome, outcome.shard)
         else:
             self._relay.send(message, outcome.reason, call)
 
@@ -232,10 +238,34 @@ class Dispatch:
         why = RelayReason.SHADOW if shadow else RelayReason.RELAY_READS
         self._relay.send(message, why, call, copies=shadow)
 
-    async def _forward(self, message: Message, call: Call, relay: Relay, shard: int) -> None:
+    def _forward(self, message: Message, call: Call, relay: Relay, shard: int) -> None:
+        """Has a shard's owner answer: without a task, unless something must be awaited first."""
         call.age_ms_max = relay.age_ms_max
+        if self._client.min_position is None:
+            done = partial(self._take_peer_answer, message, call, relay)
+            self._peer_call = self._hub.thrift_peers.ask_now(shard, call, done)
+        if self._peer_call is None:
+            self._connection.run(self._forward_later(message, call, relay, shard))
+
+    def _take_peer_answer(
+        self, message: Message, call: Call, relay: Relay, answer: CallAnswer | None
+    ) -> None:
+        self._peer_call = None
+        try:
+            self._conclude_forwarded(message, call, relay, answer)
+        except Exception as error:
+            self._connection.fail(error)
+
+    async def _forward_later(self, message: Message, call: Call, relay: Relay, shard: int) -> None:
         answer = await self._hub.thrift_peers.ask(shard, call)
-        if answer is None or not await self._own_writes.are_reflected(shard, answer):
+        if answer is not None and not await self._own_writes.are_reflected(shard, answer):
+            answer = None
+        self._conclude_forwarded(message, call, relay, answer)
+
+    def _conclude_forwarded(
+        self, message: Message, call: Call, relay: Relay, answer: CallAnswer | None
+    ) -> None:
+        if answer is None:
             self._relay.send(message, relay.reason, call)
             return
         if relay.log_age_ms is None:
@@ -244,9 +274,11 @@ class Dispatch:
             answer.max_age_ms = relay.log_age_ms
         self._send(message, call, answer)
 
-    async def _answer_forwarded(self, message: Message) -> None:
+    def _begin_forwarded(self, message: Message) -> None:
+        """Answers a call that another worker forwards."""
         methods, thrift_peers = self._hub.methods, self._hub.thrift_peers
         peers, nonce = thrift_peers.peers, b""
+        answer: CallAnswer | Relay | None
         try:
             call, nonce = call_of(message, peers, thrift_peers.own_address)
             guard = self._hub.guard
@@ -255,7 +287,7 @@ class Dispatch:
                 raise ThriftError(f"{call.method} is not answered here")
             if guard.is_on and not peers.have_secret:
                 raise ThriftError("without a secret, workers don't tell each other what is guarded")
-            answer = methods.answer_now(call) or await methods.answer(call)
+            answer = methods.answer_now(call)
         except UnprovedError as error:
             why = str(error)
             data = refusal(message.method, message.sequence, Fault.UNKNOWN_METHOD, why)
@@ -263,15 +295,34 @@ class Dispatch:
             return
         except Exception as error:
             answer = _failed(message, error)
-        if isinstance(answer, Relay) or self._hub.guard.leaves(answer.targets):
+        if isinstance(answer, Relay) or (answer is not None and isinstance(answer.result, bytes)):
+            self._reply_to_peer(message, answer, nonce)
+        else:
+            self._connection.run(self._answer_forwarded(message, call, answer, nonce))
+
+    async def _answer_forwarded(
+        self, message: Message, call: Call, answer: CallAnswer | None, nonce: bytes
+    ) -> None:
+        outcome: CallAnswer | Relay
+        try:
+            outcome = answer or await self._hub.methods.answer(call)
+        except Exception as error:
+            outcome = _failed(message, error)
+        if isinstance(outcome, CallAnswer) and not self._hub.guard.leaves(outcome.targets):
+            result = await whole(outcome.result, self._connection.count_held)
+            outcome = msgspec.structs.replace(outcome, result=result)
+        self._reply_to_peer(message, outcome, nonce)
+
+    def _reply_to_peer(self, message: Message, answer: CallAnswer | Relay, nonce: bytes) -> None:
+        peers, guard = self._hub.thrift_peers.peers, self._hub.guard
+        if isinstance(answer, Relay) or guard.leaves(answer.targets):
             self._connection.write(reply(message, None, peers, nonce))
             self._replies.unanswered()
-        else:
-            result = await whole(answer.result, self._connection.count_held)
-            names, is_guarded = self._hub.database.history.former_names, self._hub.guard.is_on
-            forwarded = forwarded_answer(answer, result, names, is_guarded=is_guarded)
-            self._connection.write(reply(message, forwarded, peers, nonce))
-            self._replies.answered(message.method, answer.source, answer.reason)
+            return
+        names = self._hub.database.history.former_names
+        forwarded = forwarded_answer(answer, names, is_guarded=guard.is_on)
+        self._connection.write(reply(message, forwarded, peers, nonce))
+        self._replies.answered(message.method, answer.source, answer.reason)
 
 
 def _failed(message: Message, error: Exception) -> Relay:

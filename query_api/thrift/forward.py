@@ -1,12 +1,10 @@
-"""Forwards a call to a shard's owner, by a method that only workers call."""
+"""The messages by which a call is forwarded to a shard's owner: a method that only workers call."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Container
 from hmac import compare_digest
 from typing import Final, NamedTuple
 
 import msgspec
-import structlog
 
 from hive.errors import UNDECODABLE, ThriftError, UnprovedError, UpstreamError
 from hive.names import TableName
@@ -18,19 +16,15 @@ from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Client
-from query_api.thrift.metastore.link import Address, Link, Reply, ask, host_port
-from query_api.thrift.metastore.upstream import Upstreams, UpstreamSettings
+from query_api.thrift.metastore.link import Reply
 from query_api.thrift.protocol.scanner import READ_STEPS_MAX, STEPS_MAX, Scanner
 from query_api.thrift.protocol.wire import Message, MessageType, header
 
 FORWARDED: Final = "metatide.forward"
-TIMEOUT_S: Final = 5.0
-LINKS_MAX: Final = 16
-"""The number of connections to each other worker."""
 _NO_SEQUENCE: Final = b"\0\0\0\0"
 _CALL: Final = Struct("forward_args", (1, "call", binary), (2, "question", binary))
 _ANSWER: Final = Struct("forward_result", (1, "answer", binary), (2, "proof", binary))
-_PROTOCOL: Final = "thrift"
+_PROTOCOL: Final = b"thrift"
 
 
 class ForwardedQuestion(msgspec.Struct, frozen=True, array_like=True):
@@ -60,8 +54,6 @@ _decode_question: Final = msgspec.msgpack.Decoder(ForwardedQuestion).decode
 _decode_proof: Final = msgspec.msgpack.Decoder(Question).decode
 _decode_answer: Final = msgspec.msgpack.Decoder(ForwardedAnswer).decode
 _encode: Final = msgspec.msgpack.Encoder().encode
-
-log = structlog.get_logger(__name__)
 
 
 class ForwardedCall(NamedTuple):
@@ -109,9 +101,10 @@ def _scan(question: ForwardedQuestion) -> None:
 
 
 def forwarded_answer(
-    answer: CallAnswer, result: bytes, former_names: Container[TableName], *, is_guarded: bool
+    answer: CallAnswer, former_names: Container[TableName], *, is_guarded: bool
 ) -> ForwardedAnswer:
-    """An answer with what it depends on, and, if reads are guarded, with what it tells of."""
+    """A whole answer with what it depends on, and, if reads are guarded, with what it tells of."""
+    assert isinstance(answer.result, bytes)
     moment = targets = None
     if answer.moment is not None:
         moment = owner_moment.encode(answer.moment, former_names)
@@ -120,7 +113,7 @@ def forwarded_answer(
         targets = answer.targets if len(data) <= owner_moment.BYTES_MAX else None
     mark = 0 if answer.moment is None else answer.moment.mark
     return ForwardedAnswer(
-        result, answer.source, answer.reason, answer.position, mark, moment, targets
+        answer.result, answer.source, answer.reason, answer.position, mark, moment, targets
     )
 
 
@@ -135,124 +128,51 @@ def reply(message: Message, answer: ForwardedAnswer | None, peers: Peers, nonce:
 
 def _parts(data: bytes) -> tuple[bytes, bytes]:
     """All that a message says, beside its own proof."""
-    return _PROTOCOL.encode(), data
+    return _PROTOCOL, data
 
 
-class _Server(msgspec.Struct, eq=False):
-    upstreams: Upstreams
-    idle: list[Link]
-    links: int = 0
+def forwarding(call: Call, address: str, peers: Peers) -> tuple[bytes, bytes | None]:
+    """The arguments that forward a call to the worker at an address, and the nonce of the question;
+    None without a secret.
+    """
+    data = _encode(
+        ForwardedQuestion(call.method, call.arguments, call.min_position, call.age_ms_max)
+    )
+    question = peers.question(address, _parts(data))
+    if question is None:
+        return encode(_CALL, {"call": data}), None
+    return encode(_CALL, {"call": data, "question": _encode(question)}), question.nonce
 
 
-class ThriftPeers:
-    """The Thrift servers of the other workers."""
-
-    def __init__(
-        self,
-        owner_of: Callable[[int], Awaitable[Address | None]],
-        settings: UpstreamSettings,
-        peers: Peers,
-    ) -> None:
-        """`settings` tells how to talk to all of them; it names no addresses."""
-        self.peers = peers
-        self.own_address = ""
-        """The HOST:PORT by which the others ask this worker."""
-        self._owner_of = owner_of
-        self._settings = settings
-        self._servers: dict[Address, _Server] = {}
-
-    async def ask(self, shard: int, call: Call) -> CallAnswer | None:
-        """The owner's answer; None if it has none, or if the owner is unknown or not trusted."""
-        try:
-            async with asyncio.timeout(TIMEOUT_S):
-                address = await self._owner_of(shard)
-                if address is None or not self.peers.may_ask(host_port(address)):
-                    return None
-                return await self._ask(address, shard, call)
-        except UnprovedError:
-            assert address is not None
-            self.peers.distrust(host_port(address), _PROTOCOL)
-        except (UpstreamError, ThriftError, TimeoutError, OSError) as error:
-            log.warning("a shard's owner does not answer", shard=shard, error=str(error))
+def answer_of(reply: Reply, peers: Peers, nonce: bytes | None, shard: int) -> CallAnswer | None:
+    """The answer in the reply of a shard's owner; None if it has none. Raises UnprovedError if it
+    doesn't prove the secret, UpstreamError or ThriftError if it can't be read.
+    """
+    if reply.kind != MessageType.REPLY:
+        kind = UpstreamError if nonce is None else UnprovedError
+        raise kind("it doesn't accept forwarded calls")
+    fields = decode(_ANSWER, reply.body)
+    data: bytes = fields.get("answer", b"")
+    if nonce is not None:
+        proof = peers.answer(nonce, _parts(data))
+        if not compare_digest(proof, fields.get("proof", b"")):
+            raise UnprovedError("its answer proves nothing")
+    if not data:
         return None
-
-    def close(self) -> None:
-        for server in self._servers.values():
-            for link in server.idle:
-                link.close()
-        self._servers.clear()
-
-    async def _ask(self, address: Address, shard: int, call: Call) -> CallAnswer | None:
-        server = self._servers.get(address)
-        if server is None:
-            settings = msgspec.structs.replace(self._settings, addresses=(address,))
-            server = self._servers[address] = _Server(Upstreams(settings), [])
-        link = await _link(server)
-        if link is None:
-            return None
-        try:
-            arguments, nonce = self._arguments(address, call)
-            answer = self._answer(await ask(link, FORWARDED, arguments), nonce, shard)
-        except BaseException:
-            server.links -= 1
-            link.close()
-            raise
-        server.idle.append(link)
-        return answer
-
-    def _arguments(self, address: Address, call: Call) -> tuple[bytes, bytes | None]:
-        """What forwards a call, and its nonce; None without a secret."""
-        question = ForwardedQuestion(
-            call.method, call.arguments, call.min_position, call.age_ms_max
-        )
-        data = _encode(question)
-        proof = self.peers.question(host_port(address), _parts(data))
-        if proof is None:
-            return encode(_CALL, {"call": data}), None
-        return encode(_CALL, {"call": data, "question": _encode(proof)}), proof.nonce
-
-    def _answer(self, reply: Reply, nonce: bytes | None, shard: int) -> CallAnswer | None:
-        if reply.kind != MessageType.REPLY:
-            kind = UpstreamError if nonce is None else UnprovedError
-            raise kind("it doesn't accept forwarded calls")
-        fields = decode(_ANSWER, reply.body)
-        data: bytes = fields.get("answer", b"")
-        if nonce is not None:
-            proof = self.peers.answer(nonce, _parts(data))
-            if not compare_digest(proof, fields.get("proof", b"")):
-                raise UnprovedError("its answer proves nothing")
-        if not data:
-            return None
-        try:
-            forwarded = _decode_answer(data)
-        except UNDECODABLE as error:
-            raise UpstreamError(f"its answer can't be read: {error}") from error
-        answer = CallAnswer(
-            forwarded.result,
-            forwarded.source,
-            forwarded.reason,
-            forwarded.position,
-            mark=forwarded.mark,
-            targets=forwarded.targets,
-        )
-        # What nobody has proved isn't kept for others.
-        if nonce is not None and forwarded.moment is not None:
-            answer.moment = owner_moment.decode(forwarded.moment, shard)
-            answer.to_confirm = () if answer.moment is None else answer.moment.targets
-        return answer
-
-
-async def _link(server: _Server) -> Link | None:
-    while server.idle:
-        link = server.idle.pop()
-        if link.usable:
-            return link
-        server.links -= 1
-    if server.links >= LINKS_MAX:
-        return None
-    server.links += 1
     try:
-        return await server.upstreams.open()
-    except BaseException:
-        server.links -= 1
-        raise
+        forwarded = _decode_answer(data)
+    except UNDECODABLE as error:
+        raise UpstreamError(f"its answer can't be read: {error}") from error
+    answer = CallAnswer(
+        forwarded.result,
+        forwarded.source,
+        forwarded.reason,
+        forwarded.position,
+        mark=forwarded.mark,
+        targets=forwarded.targets,
+    )
+    # What nobody has proved isn't kept for others.
+    if nonce is not None and forwarded.moment is not None:
+        answer.moment = owner_moment.decode(forwarded.moment, shard)
+        answer.to_confirm = () if answer.moment is None else answer.moment.targets
+    return answer

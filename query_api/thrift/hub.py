@@ -9,7 +9,6 @@ from query_api.resolver.fallback_latency import FallbackLatency
 from query_api.resolver.shared_reads import LogEndReads
 from query_api.shards import Views
 from query_api.thrift.call import Methods
-from query_api.thrift.forward import ThriftPeers
 from query_api.thrift.metastore.client_links import ClientLinks
 from query_api.thrift.metastore.constants import Constants
 from query_api.thrift.metastore.upstream import Upstreams
@@ -17,6 +16,7 @@ from query_api.thrift.metrics import Metrics
 from query_api.thrift.reply_cache import ReplyCache
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Shadow
+from query_api.thrift.thrift_peers import ThriftPeers
 
 
 class Hub(msgspec.Struct, frozen=True, kw_only=True, eq=False):

@@ -22,7 +22,6 @@ from query_api.thrift.accepted import (
 )
 from query_api.thrift.call import Methods
 from query_api.thrift.connection.ended_connections import EndedConnections
-from query_api.thrift.forward import ThriftPeers
 from query_api.thrift.hub import Hub
 from query_api.thrift.metastore.client_links import ClientLinks
 from query_api.thrift.metastore.constants import Constants
@@ -32,6 +31,7 @@ from query_api.thrift.metrics import Metrics
 from query_api.thrift.reply_cache import reply_cache
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Difference, Shadow
+from query_api.thrift.thrift_peers import ThriftPeers
 from query_api.timeouts import FINISH_S_MAX
 
 BACKLOG: Final = 1024
@@ -57,14 +57,16 @@ class ThriftServer:
         upstream: UpstreamSettings | None = None,
         *,
         owner_of: Callable[[int], Awaitable[Address | None]] = _nobody,
+        known_owner_of: Callable[[int], Address | None] = lambda _: None,
         peer_settings: UpstreamSettings | None = None,
         peers: Peers | None = None,
         host: str = "",
         expressions: Mapping[str, int] | None = None,
         guard: Guard = OPEN,
     ) -> None:
-        """`owner_of` gives the Thrift address of a shard's owner; `peer_settings` tells how to talk
-        to it, and `peers` whether it is one; `host` is the name by which peers ask this server.
+        """`owner_of` gives the Thrift address of a shard's owner, `known_owner_of` what is known of
+        it; `peer_settings` tells how to talk to it, and `peers` whether it is one; `host` is the
+        name by which peers ask this server.
         `expressions` counts the outcomes of reading serialized expressions, for the metrics.
         `guard` leaves answers to metastores. The caller closes the backend.
         """
@@ -89,7 +91,7 @@ class ThriftServer:
             links=ClientLinks(upstreams),
             constants=Constants(upstreams),
             thrift_peers=ThriftPeers(
-                owner_of, peer_settings or UpstreamSettings(), peers or Peers()
+                owner_of, known_owner_of, peer_settings or UpstreamSettings(), peers or Peers()
             ),
             metrics=metrics,
             shadow=Shadow(methods, upstreams, metrics),

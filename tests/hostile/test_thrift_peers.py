@@ -1,6 +1,7 @@
 """Strangers among the workers, over Thrift."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,11 @@ class Owner:
     def __init__(self) -> None:
         self.port = 0
 
-    async def of(self, _: int) -> Address | None:
+    @property
+    def more(self) -> dict[str, Any]:
+        return {"owner_of": self._of, "known_owner_of": lambda _: (HOST, self.port)}
+
+    async def _of(self, _: int) -> Address | None:
         return HOST, self.port
 
 
@@ -62,9 +67,7 @@ async def test_peers_answer_each_other(workers_secret: Path) -> None:
     owner, mine = Owner(), peers(workers_secret)
     async with (
         serving(more={"peers": peers(workers_secret), "host": HOST}, get_table=ours) as other,
-        serving(
-            Metastore(), more={"owner_of": owner.of, "peers": mine}, get_table=not_ours
-        ) as here,
+        serving(Metastore(), more={**owner.more, "peers": mine}, get_table=not_ours) as here,
     ):
         owner.port = other.port
         client = await here.connect()
@@ -91,9 +94,7 @@ async def test_a_stranger_is_not_heard_and_not_asked_again(
     metastore = Metastore("stranger")
     async with (
         serving(metastore, more={"peers": theirs, "host": "elsewhere"}, get_table=ours) as other,
-        serving(
-            Metastore(), more={"owner_of": owner.of, "peers": mine}, get_table=not_ours
-        ) as here,
+        serving(Metastore(), more={**owner.more, "peers": mine}, get_table=not_ours) as here,
     ):
         owner.port = metastore.address[1] if answers == "made up" else other.port
         client = await here.connect()
@@ -102,9 +103,27 @@ async def test_a_stranger_is_not_heard_and_not_asked_again(
     assert unproved(mine) == {"http": 0, "thrift": 1}
 
 
+async def test_a_peer_that_turns_into_a_stranger_is_not_asked_again(workers_secret: Path) -> None:
+    owner, mine, theirs = Owner(), peers(workers_secret), peers(workers_secret)
+    stranger = workers_secret.with_name("other")
+    stranger.write_text("6" * 64)
+    async with (
+        serving(more={"peers": theirs, "host": HOST}, get_table=ours) as other,
+        serving(Metastore(), more={**owner.more, "peers": mine}, get_table=not_ours) as here,
+    ):
+        owner.port = other.port
+        client = await here.connect()
+        for _ in range(2):
+            assert await body_of(client) == result("owner")
+        theirs._secret = SecretFile(stranger)
+        for _ in range(3):
+            assert await body_of(client) == result("m:get_table")
+    assert unproved(mine) == {"http": 0, "thrift": 1}
+
+
 async def test_where_there_are_tokens_but_no_secret_nobody_is_asked() -> None:
     owner = Owner()
-    more = {"owner_of": owner.of, "peers": peers(None)}
+    more = {**owner.more, "peers": peers(None)}
     async with (
         serving(get_table=ours) as other,
         serving(Metastore(), more=more, get_table=not_ours) as here,

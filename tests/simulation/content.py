@@ -236,6 +236,9 @@ class ContentObjects:
     ) -> list[str]:
         return [partition_name(columns, v) for v in self.partition_values(table, prefix, None)]
 
+    def partition_names_after(self, *_: object) -> None:
+        return None
+
     def are_plain(self, table: TableName, columns: object, positions: object) -> bool:
         return False
 

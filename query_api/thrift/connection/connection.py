@@ -177,6 +177,16 @@ class Connection(asyncio.Protocol):
         self.ended, self.why = kind, why
         self._transport.abort()
 
+    def fail(self, error: BaseException) -> None:
+        """Ends the connection after a failure. Part of a reply may have been sent, so closing early
+        is the only signal.
+        """
+        if isinstance(error, MetatideError):
+            self.end("failed", str(error))
+            return
+        log.error("a call failed", client=self.client_address, exc_info=error)
+        self.end("failed", f"an unexpected fault: {error}")
+
     def abort(self) -> None:
         assert self._transport is not None
         self._transport.abort()
@@ -309,7 +319,7 @@ class Connection(asyncio.Protocol):
         except ThriftError as error:
             self._refuse("protocol", str(error))
         except Exception as error:
-            self._fail(error)
+            self.fail(error)
         if self._state is not ENDING and at < len(data):
             self._backlog.put_back(data[at:])
         if self._state is SCANNING:
@@ -471,14 +481,4 @@ class Connection(asyncio.Protocol):
             self._task = None
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            self._fail(error)
-
-    def _fail(self, error: BaseException) -> None:
-        """Ends the connection after a failure. Part of a reply may have been sent, so closing early
-        is the only signal.
-        """
-        if isinstance(error, MetatideError):
-            self.end("failed", str(error))
-            return
-        log.error("a call failed", client=self.client_address, exc_info=error)
-        self.end("failed", f"an unexpected fault: {error}")
+            self.fail(error)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from metatide.worker import thrift_owners
 from metatide.worker.image_server import _Source
 from metatide.worker.shards import WorkerShards
 from metatide.worker.thrift_owners import PORT_PATH, ThriftOwners
@@ -69,12 +70,18 @@ def answer(status: int, content: bytes) -> WholeAnswer:
     return WholeAnswer(status, {}, content)
 
 
-async def test_the_port_of_another_worker_is_asked_once() -> None:
+async def test_the_port_of_another_worker_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     owners: Any = Owners(answer(200, b'{"port": 9083}'))
     addresses = ThriftOwners(owners, owners)
     assert await addresses.of(0) is None
+    assert [addresses.known(0), addresses.known(1)] == [None, None]
     for _ in range(2):
         assert await addresses.of(1) == ("w1", 9083)
+        assert [addresses.known(0), addresses.known(1)] == [None, ("w1", 9083)]
+    monkeypatch.setattr(thrift_owners, "KNOWN_S", 0.0)
+    late = ThriftOwners(owners, Owners(answer(200, b'{"port": 9083}')))  # type: ignore[arg-type]
+    assert await late.of(1) == ("w1", 9083)
+    assert late.known(1) is None, "it is to be asked again"
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,8 @@ class Metastore:
             while piece := await reader.read(1 << 16):
                 self.calls.append(piece)
                 await asyncio.sleep(self.delay_s)
+                if writer.is_closing():
+                    return
                 at = 0
                 while at < len(piece) and (at := scanner.feed(piece, at)) >= 0:
                     if not self._reply(scanner, writer):

@@ -48,8 +48,11 @@ async def two(
     """A worker that is asked, and the owner of what is read."""
     address = [HOST, 0]
 
-    async def owner_of(_: int) -> Any:
+    def known_owner_of(_: int) -> Any:
         return tuple(address)
+
+    async def owner_of(shard: int) -> Any:
+        return known_owner_of(shard)
 
     def peers() -> Peers:
         return Peers(None if secret is None else SecretFile(secret))
@@ -60,7 +63,7 @@ async def two(
         serving(
             *metastores,
             log=log_of(),
-            more={"owner_of": owner_of, "peers": peers()},
+            more={"owner_of": owner_of, "known_owner_of": known_owner_of, "peers": peers()},
             get_table=not_ours(log_age_ms),
         ) as here,
     ):
