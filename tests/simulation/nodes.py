@@ -251,15 +251,19 @@ class WorkerNode(Node):
         app = create_app(backend, Settings(peers=peers))
         tasks.create_task(ReadServer(app, self.name, HTTP_PORT).serve())
 
-        async def thrift_of(shard: int) -> Address | None:
+        def known_thrift_of(shard: int) -> Address | None:
             url = shards.owner_url(shard)
             return None if url is None else (url.partition("://")[2].split(":")[0], THRIFT_PORT)
+
+        async def thrift_of(shard: int) -> Address | None:
+            return known_thrift_of(shard)
 
         thrift = ThriftServer(
             CachedMethods(backend, Defaults(consistency), WAREHOUSE),
             backend,
             upstream=UpstreamSettings(self._metastores),
             owner_of=thrift_of,
+            known_owner_of=known_thrift_of,
             peers=peers,
             host=self.name,
         )
