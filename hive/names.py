@@ -201,6 +201,16 @@ def values_by_name(keys: Sequence[str], names: Sequence[str]) -> dict[str, tuple
     return {name: match.groups() for name in names if (match := lines.fullmatch(name))}
 
 
+def values_of_names(keys: Sequence[str], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The values in different names of partitions with these keys, which a database may spell
+    otherwise than partitions are named now.
+    """
+    by_name = values_by_name(keys, names)
+    if len(by_name) == len(names):
+        return list(by_name.values())
+    return list(map(partition_values, names))
+
+
 @lru_cache(maxsize=1024)
 def _plain_names(keys: tuple[str, ...]) -> re.Pattern[str]:
     """Matches lines that are names of partitions with these keys, of characters of which none is

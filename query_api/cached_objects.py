@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Final
 
 from hive.filters.bounds import Span
@@ -12,14 +12,15 @@ from hive.names import (
     DatabaseName,
     TableName,
     partition_names,
+    values_of_names,
 )
 from hive.thrift.view import PartitionView
-from query_api.objects import ColumnFigures, ConstraintColumns, Values
+from query_api.objects import ColumnFigures, ConstraintColumns, Values, sorted_after
 from query_api.plain_tables import OwnReader
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state import entries, keys
 from state.kv import after
-from state.name_page import KeysOf, NamePage
+from state.ordered_names import AT_ONCE, KeysOf, NamesAfter
 from state.partition_names import names_of
 from state.shard_reader import ColumnStatistics, NameLine, ShardReader
 
@@ -96,19 +97,29 @@ class CachedObjects:
             names += names_of(columns, many)
         return names
 
-    def partition_names_after(
+    def sorted_partition_names(
         self,
         table: TableName,
         columns: Sequence[str],
         prefix: Sequence[str],
         after: str,
-        most: int,
-    ) -> list[str] | None:
-        if not all(prefix):
-            return None
-        stem = keys.of_table(keys.PARTITION, table)
-        page = NamePage(stem, tuple(columns), tuple(prefix), after, most)
-        return page.names(self._keys_of(table))
+        at_once: int | None,
+    ) -> Iterable[str]:
+        names = None
+        if all(prefix):
+            stem = keys.of_table(keys.PARTITION, table)
+            named = NamesAfter(stem, tuple(columns), tuple(prefix), after)
+            names = named.in_order(self._keys_of(table), at_once or AT_ONCE)
+        if names is None:
+            return sorted_after(self.partition_names(table, columns, prefix), after)
+        return names
+
+    def sorted_partitions(
+        self, table: TableName, columns: Sequence[str], prefix: Sequence[str], after: str
+    ) -> Iterator[bytes]:
+        names = iter(self.sorted_partition_names(table, columns, prefix, after, None))
+        while some := list(islice(names, AT_ONCE)):
+            yield from self.partitions(table, values_of_names(columns, some))
 
     def _keys_of(self, table: TableName) -> KeysOf:
         """Reads the keys of partitions in a range."""

@@ -1,5 +1,6 @@
 """The interface to the objects of a metastore at one moment, from the cache or the database."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
@@ -42,6 +43,12 @@ def is_remote(database: bytes) -> bool:
     return View(database).i32(_DATABASE_TYPE) == _REMOTE
 
 
+def sorted_after(names: list[str], after: str) -> list[str]:
+    """Those of the names that are greater than `after`, in order; all if that is empty."""
+    names.sort()
+    return names[bisect_right(names, after) :] if after else names
+
+
 class Objects(Protocol):
     """Objects by name, as canonical Thrift bytes. A missing object is None, or not in the list."""
 
@@ -77,16 +84,23 @@ class Objects(Protocol):
         """The names of the partitions with these first values, in any order."""
         ...
 
-    def partition_names_after(
+    def sorted_partition_names(
         self,
         table: TableName,
         columns: Sequence[str],
         prefix: Sequence[str],
         after: str,
-        most: int,
-    ) -> list[str] | None:
-        """The least of these names that are greater than `after`, in order; None if they can't be
-        told without the others."""
+        at_once: int | None,
+    ) -> Iterable[str]:
+        """Those of these names that are greater than `after`, in order. The cache reads them as
+        they are asked for, and at first `at_once`. The database's are a list.
+        """
+        ...
+
+    def sorted_partitions(
+        self, table: TableName, columns: Sequence[str], prefix: Sequence[str], after: str
+    ) -> Iterable[bytes]:
+        """The partitions with these names. The database's are a list."""
         ...
 
     def existing_partitions(self, table: TableName, values: Sequence[Values]) -> list[Values]:

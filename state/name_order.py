@@ -23,14 +23,16 @@ class Range(NamedTuple):
     end: bytes
 
 
-def _runs(codes: Sequence[int]) -> list[tuple[int, int]]:
-    """The first and last codes of those that follow each other."""
-    starts = [code for code in codes if code - 1 not in codes]
-    ends = [code for code in codes if code + 1 not in codes]
-    return list(zip(starts, ends, strict=True))
-
-
-_ESCAPED: Final = _runs([code for code in range(1, 128) if code not in SAFE_BYTES])
+_ESCAPED: Final = (
+    (0x01, 0x25),
+    (0x27, 0x2A),
+    (0x2F, 0x2F),
+    (0x3A, 0x3F),
+    (0x5B, 0x5E),
+    (0x7B, 0x7F),
+)
+"""The first and last characters of spans that have all which are escaped, but NUL. Those between
+them are rare: looking into more spans would cost more than looking too far."""
 
 
 def later_with_lesser_names(values: Sequence[str], fixed: int = 0) -> Iterator[Range]:

@@ -11,6 +11,7 @@ from hive.names import (
     TableName,
     partition_name,
     partition_values,
+    values_of_names,
 )
 from hive.reader import notification_log
 from hive.reader import partitions as stored_partitions
@@ -24,7 +25,7 @@ from hive.reader.tables import named, read_named_tables, stream_names, stream_na
 from hive.reader.write_ids import read_txns, read_write_ids
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.snapshot import OPEN_TXN_TIMEOUT_MS, valid_write_ids
-from query_api.objects import ColumnFigures, ConstraintColumns, Values
+from query_api.objects import ColumnFigures, ConstraintColumns, Values, sorted_after
 from state.records.objects import ConstraintKind
 from state.shard_reader import NameLine
 
@@ -79,8 +80,21 @@ class DatabaseObjects:
         stored = self._table(table)
         return [] if stored is None else list(self._partition_names(stored, prefix))
 
-    def partition_names_after(self, *_: object) -> None:
-        return None
+    def sorted_partition_names(
+        self,
+        table: TableName,
+        columns: Sequence[str],
+        prefix: Sequence[str],
+        after: str,
+        _at_once: int | None,
+    ) -> list[str]:
+        return sorted_after(self.partition_names(table, columns, prefix), after)
+
+    def sorted_partitions(
+        self, table: TableName, columns: Sequence[str], prefix: Sequence[str], after: str
+    ) -> list[bytes]:
+        names = self.sorted_partition_names(table, columns, prefix, after, None)
+        return self.partitions(table, values_of_names(columns, names))
 
     def partition_values(
         self, table: TableName, prefix: Sequence[str], spans: Sequence[Span] | None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import islice
 from typing import Final, Generic, NamedTuple, TypeVar, overload
 
 import msgspec
@@ -16,6 +17,7 @@ from hive.names import (
     partition_names,
     partition_values,
     values_by_name,
+    values_of_names,
 )
 from hive.thrift.binary import decode
 from hive.thrift.canonical import is_full_acid
@@ -117,12 +119,7 @@ class ValuesInNames(Sequence[Values]):
     def __getitem__(self, index: int | slice) -> Values | list[Values]:
         if isinstance(index, int):
             return partition_values(self._names[index])
-        names = self._names[index]
-        by_name = values_by_name(self._keys, names)
-        if len(by_name) == len(names):
-            return list(by_name.values())
-        # A database may spell a name otherwise.
-        return list(map(partition_values, names))
+        return values_of_names(self._keys, self._names[index])
 
 
 class Chosen(NamedTuple):
@@ -155,8 +152,13 @@ class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
         Those that were wanted by name may not exist.
         """
         wanted, keys = self.wanted, self._keys(table)
-        if wanted.names is None and wanted.filter is None:
-            return Chosen(self._names(objects, keys, page), partial(ValuesInNames, keys))
+        if self._are_all:
+            if page.limit is None:
+                # All of them at once, which is faster than one part after the other.
+                names = sorted(objects.partition_names(self.table, keys, wanted.prefix))
+            else:
+                names = list(self._sorted_names(objects, keys, page))
+            return Chosen(names, partial(ValuesInNames, keys))
         if wanted.names is not None:
             by_name = values_by_name(keys, wanted.names)
         else:
@@ -164,16 +166,18 @@ class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
             by_name = dict(zip(partition_names(keys, values), values, strict=True))
         return Chosen(sorted(by_name), lambda names: [by_name[name] for name in names])
 
-    def _names(self, objects: Objects, keys: Values, page: Page) -> list[str]:
-        """The names of all partitions with the prefix, or those that a page needs."""
-        prefix, names = self.wanted.prefix, None
-        if page.limit is not None:
-            most = page.limit + 1
-            names = objects.partition_names_after(self.table, keys, prefix, page.after, most)
-        if names is None:
-            names = objects.partition_names(self.table, keys, prefix)
-            names.sort()
-        return names
+    @property
+    def _are_all(self) -> bool:
+        """Whether all partitions with the prefix are wanted."""
+        return self.wanted.names is None and self.wanted.filter is None
+
+    def _sorted_names(self, objects: Objects, keys: Values, page: Page) -> Iterable[str]:
+        """The names of all partitions with the prefix, as far as a page needs them."""
+        most = None if page.limit is None else page.limit + 1
+        names = objects.sorted_partition_names(
+            self.table, keys, self.wanted.prefix, page.after, most
+        )
+        return names if most is None else islice(names, most)
 
     def _existing(self, objects: Objects, table: bytes) -> Iterable[Values]:
         """The values of the wanted partitions that exist."""
@@ -213,12 +217,18 @@ class ListPartitions(_Selection[Slice[bytes]], frozen=True):
 
     def answer(self, objects: Objects) -> Slice[bytes]:
         table = existing_table(objects, self.table)
+        if self._are_all and self.page.limit is None:
+            keys, prefix = self._keys(table), self.wanted.prefix
+            data = objects.sorted_partitions(self.table, keys, prefix, self.page.after)
+            return Slice(self._as_returned(table, data), None)
         chosen = self.chosen(objects, table, self.page)
         page = cut(chosen.names, str, self.page)
         data = objects.partitions(self.table, chosen.values_of(list(page.items)))
-        if self.wanted.filter is not None or any(self.wanted.prefix):
-            data = _found_by_condition(table, data)
-        return Slice(data, page.next)
+        return Slice(self._as_returned(table, data), page.next)
+
+    def _as_returned(self, table: bytes, data: Iterable[bytes]) -> Iterable[bytes]:
+        by_condition = self.wanted.filter is not None or any(self.wanted.prefix)
+        return _found_by_condition(table, data) if by_condition else data
 
 
 class ListPartitionNames(_Selection[Slice[str]], frozen=True):
@@ -228,6 +238,8 @@ class ListPartitionNames(_Selection[Slice[str]], frozen=True):
 
     def answer(self, objects: Objects) -> Slice[str]:
         table = existing_table(objects, self.table)
+        if self._are_all and self.page.limit is None:
+            return Slice(self._sorted_names(objects, self._keys(table), self.page), None)
         if self.wanted.names is None:
             return cut(self.chosen(objects, table, self.page).names, str, self.page)
         existing = partition_names(_about(table).keys, list(self._existing(objects, table)))

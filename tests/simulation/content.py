@@ -6,9 +6,10 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from hive.events.partition_images import partition_data
-from hive.names import DatabaseName, TableName, partition_name
+from hive.names import DatabaseName, TableName, partition_name, values_of_names
 from hive.thrift.structs import DATABASE, PARTITION, TABLE
 from hive.thrift.tjson import dumps, loads, transcode_value
+from query_api.objects import sorted_after
 from state.records.objects import NameImage, PartitionImage, TableImage
 from state.shard_reader import NameLine
 
@@ -236,8 +237,21 @@ class ContentObjects:
     ) -> list[str]:
         return [partition_name(columns, v) for v in self.partition_values(table, prefix, None)]
 
-    def partition_names_after(self, *_: object) -> None:
-        return None
+    def sorted_partition_names(
+        self,
+        table: TableName,
+        columns: Sequence[str],
+        prefix: Sequence[str],
+        after: str,
+        at_once: int | None,
+    ) -> list[str]:
+        return sorted_after(self.partition_names(table, columns, prefix), after)
+
+    def sorted_partitions(
+        self, table: TableName, columns: Sequence[str], prefix: Sequence[str], after: str
+    ) -> list[bytes]:
+        names = self.sorted_partition_names(table, columns, prefix, after, None)
+        return self.partitions(table, values_of_names(columns, names))
 
     def are_plain(self, table: TableName, columns: object, positions: object) -> bool:
         return False

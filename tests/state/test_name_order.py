@@ -4,9 +4,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hive.names import partition_name
+from hive.names import SAFE_BYTES, partition_name
 from state import keys
-from state.name_order import Range, earlier_with_greater_names, later_with_lesser_names
+from state.name_order import (
+    _ESCAPED,
+    Range,
+    earlier_with_greater_names,
+    later_with_lesser_names,
+)
 
 characters = st.sampled_from("ab1-.:/% !é\x01\"'~^&")
 own_texts = st.text(characters, min_size=1, max_size=3)
@@ -23,6 +28,11 @@ def partitions(draw: st.DrawFn) -> tuple[tuple[str, ...], tuple[str, ...], int]:
         for value in own[shared:]
     ]
     return own, (*own[:shared], *others), draw(st.integers(0, shared))
+
+
+def test_all_that_is_escaped_is_in_a_span() -> None:
+    escaped = [code for code in range(1, 128) if code not in SAFE_BYTES]
+    assert all(any(first <= code <= last for first, last in _ESCAPED) for code in escaped)
 
 
 def is_in(ranges: list[Range], key: bytes) -> bool:

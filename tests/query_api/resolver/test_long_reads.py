@@ -32,7 +32,7 @@ from tests.query_api.shards import (
 ANY = Requirement(Consistency.ANY, must_be_current=False)
 BY_FILTER = PartitionSelection(filter="ds >= 'd007'")
 READS: dict[str, Read[Any]] = {
-    "names": ListPartitionNames(ORDERS),
+    "names": Rendered(ListPartitionNames(ORDERS), lambda answer: "/".join(answer.items).encode()),
     "names by filter": ListPartitionNames(ORDERS, BY_FILTER),
     "objects": Rendered(ListPartitions(ORDERS), lambda answer: b"".join(answer.items)),
     "number": CountPartitions(ORDERS, BY_FILTER),

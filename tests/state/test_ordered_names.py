@@ -1,16 +1,17 @@
-"""A page of names is what it is of all names in order, wherever it doesn't need all of them."""
+"""Names in order are those that sorting all of them would give."""
 
 from bisect import bisect_left
 from collections.abc import Set
-from itertools import pairwise
+from itertools import islice, product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hive.errors import NameFormatError
 from hive.names import partition_name
-from state import keys, name_page
-from state.name_page import NamePage
+from state import keys, ordered_names
+from state.ordered_names import NamesAfter
 
 STEM = b"pstem"
 COLUMNS = ("Ds", "hr")
@@ -42,9 +43,16 @@ def names_of(many: Set[tuple[str, ...]], prefix: tuple[str, ...]) -> list[str]:
     )
 
 
-@given(rows, st.integers(1, 5), st.integers(1, 4), st.data())
-def test_each_page_is_a_part_of_the_sorted_names(
-    many: Set[tuple[str, ...]], most: int, at_once: int, data: st.DataObject
+def named_after(
+    many: Set[tuple[str, ...]], prefix: tuple[str, ...], after: str, at_once: int
+) -> list[str] | None:
+    names = NamesAfter(STEM, COLUMNS, prefix, after).in_order(Keys(many), at_once)
+    return None if names is None else list(names)
+
+
+@given(rows, st.integers(1, 5), st.data())
+def test_they_are_the_sorted_names(
+    many: set[tuple[str, ...]], at_once: int, data: st.DataObject
 ) -> None:
     firsts = sorted({values[:1] for values in many})
     prefix = data.draw(st.sampled_from([(), *firsts]))
@@ -52,13 +60,17 @@ def test_each_page_is_a_part_of_the_sorted_names(
     of_anything = st.tuples(texts, texts).map(lambda values: partition_name(COLUMNS, values))
     after = data.draw(st.one_of(st.just(""), st.sampled_from(names or [""]), of_anything))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(name_page, "_AT_ONCE_MAX", at_once)
-        page = NamePage(STEM, COLUMNS, prefix, after, most).names(Keys(many))
-    assert page is None or page == [name for name in names if name > after][:most]
+        patch.setattr(ordered_names, "AT_ONCE", at_once)
+        patch.setattr(ordered_names, "_EMPTY_RANGES_MAX", at_once)
+        ordered = named_after(many, prefix, after, at_once)
+    if ordered is None:
+        assert after
+    else:
+        assert ordered == [name for name in names if name > after]
 
 
 @pytest.mark.parametrize("hours", [10, 24])
-def test_usual_tables_are_read_page_by_page(hours: int) -> None:
+def test_of_usual_tables_no_more_is_read_than_is_asked_for(hours: int) -> None:
     many = {
         (f"2026-{month:02d}-{day:02d}", str(hour))
         for month in range(1, 13)
@@ -67,42 +79,47 @@ def test_usual_tables_are_read_page_by_page(hours: int) -> None:
     }
     names, read = names_of(many, ()), Keys(many)
     for after, size in ((0, 100), (50, 1), (2_000, 1_000)):
-        page = NamePage(STEM, COLUMNS, (), names[after - 1] if after else "", size)
-        assert page.names(read) == names[after : after + size]
+        named = NamesAfter(STEM, COLUMNS, (), names[after - 1] if after else "")
+        ordered = named.in_order(read, size)
+        assert ordered is not None
+        assert list(islice(ordered, size)) == names[after : after + size]
     assert read.read == 100 + 1 + 1_000
 
 
-def test_what_a_page_lacks_is_among_all_names() -> None:
+def test_a_batch_goes_on_until_no_later_name_is_less() -> None:
+    many = {*product(["a", "a-b", "b"], map(str, range(50)))}
+    names, read = names_of(many, ()), Keys(many)
+    assert names[0].startswith("ds=a-b/")
+    ordered = NamesAfter(STEM, COLUMNS, (), "").in_order(read, 1)
+    assert ordered is not None
+    assert list(ordered) == names
+
+
+def test_after_some_names_only_all_tell() -> None:
     many = {("a", "1"), ("a", "2"), ("a-b", "1"), ("b", "1")}
     names = names_of(many, ())
-    pages = [NamePage(STEM, COLUMNS, (), after, 1).names(Keys(many)) for after in ["", *names[:-1]]]
     assert names == ["ds=a-b/hr=1", "ds=a/hr=1", "ds=a/hr=2", "ds=b/hr=1"]
-    assert pages == [None, None, None, [names[3]]]
-    assert NamePage(STEM, COLUMNS, ("a",), "", 1).names(Keys(many)) == [names[1]]
+    after = [named_after(many, (), name, 1) for name in names]
+    assert after == [None, names[2:], names[3:], []]
+    assert named_after(many, ("a",), "", 1) == names[1:3]
 
 
 @pytest.mark.parametrize(
     "after", ["nothing", "ds=", "ds=1", "hr=1/ds=1", "DS=1/hr=1", "ds=1:0/hr=1", "ds=%00/hr=1"]
 )
 def test_after_a_name_in_another_spelling_only_all_tell(after: str) -> None:
-    assert NamePage(STEM, COLUMNS, (), after, 1).names(Keys({("1", "1")})) is None
+    assert named_after({("1", "1")}, (), after, 1) is None
 
 
-def test_values_of_another_number_are_in_no_page() -> None:
-    many = {("1", "1"), ("1",)}
-    with pytest.raises(Exception, match="give one value for each of the keys"):
-        NamePage(STEM, COLUMNS, (), "", 3).names(Keys(many))
+def test_values_of_another_number_have_no_name() -> None:
+    with pytest.raises(NameFormatError, match="give one value for each of the keys"):
+        named_after({("1", "1"), ("1",)}, (), "", 3)
 
 
 def test_pages_follow_each_other() -> None:
-    many = {(str(first), str(second)) for first in range(9) for second in "ab"}
-    names, after, read = names_of(many, ()), "", list[str]()
-    while True:
-        page = NamePage(STEM, COLUMNS, (), after, 5).names(Keys(many))
-        assert page is not None
-        if not page:
-            break
+    many = {*product("012345678", "ab")}
+    after, read = "", list[str]()
+    while page := (named_after(many, (), after, 5) or [])[:5]:
         read += page
         after = page[-1]
-    assert read == names
-    assert all(one < other for one, other in pairwise(read))
+    assert read == names_of(many, ())
