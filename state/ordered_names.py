@@ -16,6 +16,8 @@ KeysOf = Callable[[bytes, bytes, int], list[bytes]]
 AT_ONCE: Final = 2048
 _AT_ONCE_MAX: Final = 1 << 16
 _EMPTY_RANGES_MAX: Final = 4096
+_NAME_CHARACTERS_MAX: Final = 767
+"""The width of the metastore's column. Each character costs looks at several ranges."""
 
 
 class NamesAfter(NamedTuple):
@@ -68,8 +70,10 @@ class NamesAfter(NamedTuple):
 
     def _values_of(self, name: str) -> tuple[str, ...] | None:
         """The values in a name, as keys have them; None if it isn't spelled as those of the table's
-        partitions are.
+        partitions are, or is longer than any.
         """
+        if len(name) > _NAME_CHARACTERS_MAX:
+            return None
         try:
             values = partition_values(name)
             is_own = len(values) == len(self.columns)

@@ -26,13 +26,14 @@ class Keys:
     def __init__(self, many: Set[tuple[str, ...]]) -> None:
         own = [STEM + keys.texts(values) for values in many]
         self.keys = sorted([b"pstel\xff", *own, b"psten"])
-        self.read = 0
+        self.calls = self.read = 0
 
     def __call__(self, start: bytes, end: bytes, most: int) -> list[bytes]:
         assert start < end
         assert most > 0
         first, last = bisect_left(self.keys, start), bisect_left(self.keys, end)
         some = self.keys[first:last][:most]
+        self.calls += 1
         self.read += len(some)
         return some
 
@@ -109,6 +110,12 @@ def test_after_some_names_only_all_tell() -> None:
 )
 def test_after_a_name_in_another_spelling_only_all_tell(after: str) -> None:
     assert named_after({("1", "1")}, (), after, 1) is None
+
+
+def test_a_name_that_no_partition_can_have_costs_no_look() -> None:
+    read = Keys({("1", "1")})
+    assert NamesAfter(STEM, COLUMNS, (), f"ds={'!' * 30_000}/hr=1").in_order(read) is None
+    assert not read.calls
 
 
 def test_values_of_another_number_have_no_name() -> None:
