@@ -41,7 +41,7 @@ def later_with_lesser_names(values: Sequence[str], fixed: int = 0) -> Iterator[R
 
     Only partitions that share the first `fixed` values count. No value contains a NUL.
     """
-    for value, stem, is_last in _of_columns(values, fixed):
+    for value, stem, is_last in _of_columns(values, fixed, len(values)):
         for at, code in enumerate(value):
             before = stem + value[:at]
             if code not in SAFE_BYTES:
@@ -53,9 +53,13 @@ def later_with_lesser_names(values: Sequence[str], fixed: int = 0) -> Iterator[R
             yield from _escaped_above(stem + value, _SLASH)
 
 
-def earlier_with_greater_names(values: Sequence[str], fixed: int = 0) -> Iterator[Range]:
-    """The same of keys that come before, though they are of partitions with greater names."""
-    for value, stem, is_last in _of_columns(values, fixed):
+def earlier_with_greater_names(
+    values: Sequence[str], fixed: int = 0, columns: int | None = None
+) -> Iterator[Range]:
+    """The same of keys that come before, though they are of partitions with greater names. The
+    values may be the first of so many `columns`.
+    """
+    for value, stem, is_last in _of_columns(values, fixed, columns or len(values)):
         for at, code in enumerate(value):
             before = stem + value[:at]
             if code not in SAFE_BYTES:
@@ -67,11 +71,13 @@ def earlier_with_greater_names(values: Sequence[str], fixed: int = 0) -> Iterato
                 yield Range(before + keys.TEXT_END, before + _AFTER_NUL)
 
 
-def _of_columns(values: Sequence[str], fixed: int) -> Iterator[tuple[bytes, bytes, bool]]:
-    """Each value, what is before it in a key, and whether it is the last."""
+def _of_columns(
+    values: Sequence[str], fixed: int, columns: int
+) -> Iterator[tuple[bytes, bytes, bool]]:
+    """Each value, what is before it in a key, and whether it is that of the last column."""
     named = keys.named_values(tuple(values))
     for column in range(fixed, len(named)):
-        yield named[column].encode(), keys.texts(named[:column]), column == len(named) - 1
+        yield named[column].encode(), keys.texts(named[:column]), column == columns - 1
 
 
 def _escaped_above(before: bytes, code: int) -> Iterator[Range]:

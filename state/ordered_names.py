@@ -21,7 +21,9 @@ _NAME_CHARACTERS_MAX: Final = 767
 
 
 class NamesAfter(NamedTuple):
-    """The names greater than one, of the partitions that share some first values."""
+    """The names greater than one, or than the beginning of one, of the partitions that share some
+    first values.
+    """
 
     stem: bytes
     """What the keys of all partitions of the table begin with."""
@@ -38,10 +40,11 @@ class NamesAfter(NamedTuple):
             values = self._values_of(self.after)
             if values is None or values[: len(self.prefix)] != self.prefix:
                 return None
-            for first, end in earlier_with_greater_names(values, len(self.prefix)):
+            columns = len(self.columns)
+            for first, end in earlier_with_greater_names(values, len(self.prefix), columns):
                 if first < end and keys_of(self.stem + first, self.stem + end, 1):
                     return None
-            start = self.stem + keys.texts(values) + b"\0"
+            start = self.stem + keys.texts(values) + (b"\0" if len(values) == columns else b"")
         return chain.from_iterable(self._sorted_batches(start, keys_of, at_once))
 
     def _sorted_batches(self, start: bytes, keys_of: KeysOf, at_once: int) -> Iterator[list[str]]:
@@ -69,15 +72,15 @@ class NamesAfter(NamedTuple):
         )
 
     def _values_of(self, name: str) -> tuple[str, ...] | None:
-        """The values in a name, as keys have them; None if it isn't spelled as those of the table's
-        partitions are, or is longer than any.
+        """The values in a name or in its first parts, as keys have them; None if it isn't spelled
+        as those of the table's partitions are, or is longer than any.
         """
         if len(name) > _NAME_CHARACTERS_MAX:
             return None
         try:
             values = partition_values(name)
-            is_own = len(values) == len(self.columns)
-            is_own = is_own and partition_name(self.columns, values) == name
+            is_own = len(values) <= len(self.columns)
+            is_own = is_own and partition_name(self.columns[: len(values)], values) == name
         except NameFormatError:
             return None
         return values if is_own and "\0" not in name and "%00" not in name else None
