@@ -122,8 +122,10 @@ class Dispatch:
 
     # Overridden in `traced_dispatch.py`.
     def close(self) -> None:
-        if self._peer_call is not None:
-            self._peer_call.cancel()
+        # It refers to this: a cycle would wait for the garbage collection.
+        peer_call, self._peer_call = self._peer_call, None
+        if peer_call is not None:
+            peer_call.cancel()
         self._own_writes.close()
         self._relay.close()
 

@@ -4,20 +4,24 @@ import asyncio
 import gc
 import ssl
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, NamedTuple
 
 import pytest
 
+from query_api.reasons import Reason
 from query_api.thrift import server
 from query_api.thrift.accepted import AcceptedBinary, AcceptedHttp
-from query_api.thrift.call import Call, CallAnswer
+from query_api.thrift.call import Call, CallAnswer, Relay
+from query_api.thrift.forward import FORWARDED
+from query_api.thrift.metastore.link import Address
 from query_api.thrift.sasl.mechanism import Accepted
 from query_api.thrift.settings import ThriftSettings
+from tests.query_api.thrift.forwarded import answer_of
 from tests.query_api.thrift.http_transport.clients import HttpRunning, post, serving_http
 from tests.query_api.thrift.sasl.clients import log_in
-from tests.query_api.thrift.serving import Client, Metastore, answer, until
+from tests.query_api.thrift.serving import Client, Metastore, answer, result, until
 from tests.query_api.thrift.structs import message
 from tests.support.logins.certificates import Authority
 from tests.support.spans import Spans
@@ -27,6 +31,7 @@ CALLS: Final[Mapping[str, str]] = {
     "a long answer": "get_all",
     "a wait": "get_slow",
     "a relayed call": "create_table",
+    "a forwarded call": "get_elsewhere",
 }
 
 
@@ -52,6 +57,29 @@ class Silent(Metastore):
 
     def _reply(self, *_: Any) -> bool:
         return True
+
+
+class Owner(Metastore):
+    """Answers some calls of another worker, and the others never."""
+
+    def _reply(self, *more: Any) -> bool:
+        return b"get_owned" not in self.calls[-1] or super()._reply(*more)
+
+
+@asynccontextmanager
+async def owning() -> AsyncIterator[tuple[Owner, dict[str, Any]]]:
+    """The owner of all shards, and how a server finds it."""
+    owner = Owner()
+    owner.replies[FORWARDED] = answer_of([result("owner"), "cache", "fresh", [0, 5]])
+
+    async def owner_of(_: int) -> Address:
+        return owner.address
+
+    await owner.start()
+    try:
+        yield owner, {"owner_of": owner_of, "known_owner_of": lambda _: owner.address}
+    finally:
+        await owner.stop()
 
 
 class Everybody:
@@ -105,17 +133,30 @@ async def connect(here: HttpRunning, transport: str, tls: Tls) -> Client:
     return client
 
 
-async def leave_in(here: HttpRunning, client: Client, transport: str, what: str) -> None:
-    """Has the client leave in the middle of something."""
-    metastore = here.running.metastores[0]
-    metastore.calls.clear()
-    data = message(CALLS[what], b"\0")
+def ask(client: Client, transport: str, method: str) -> None:
+    data = message(method, b"\0")
     if transport == "http":
         client.writer.write(post(data))
     else:
         client.send(data)
+
+
+async def leave_in(
+    here: HttpRunning, owner: Metastore, client: Client, transport: str, what: str
+) -> None:
+    """Has the client leave in the middle of something."""
+    metastore = here.running.metastores[0]
+    metastore.calls.clear()
+    if what == "a forwarded call":
+        # Over a connection that is open, no task is needed.
+        ask(client, transport, "get_owned")
+        await client.reader.readuntil(b"owner")
+        owner.calls.clear()
+    ask(client, transport, CALLS[what])
     if what == "a relayed call":
         await until(lambda: bool(metastore.calls))
+    elif what == "a forwarded call":
+        await until(lambda: bool(owner.calls))
     elif what == "a wait":
         await until(lambda: bool(here.running.methods.calls))
     else:
@@ -146,15 +187,18 @@ async def test_nothing_of_a_connection_outlasts_it(transport: str, what: str, tl
         "get_table": lambda _: answer("c"),
         "get_all": lambda _: answer(chunks()),
         "get_slow": waits,
+        "get_owned": lambda _: Relay(Reason.NOT_OWNED, 1),
+        "get_elsewhere": lambda _: Relay(Reason.NOT_OWNED, 1),
     }
     tracing = Spans().tracing if transport == "traced" else None
-    async with serving_http(Silent(), settings=settings, tracing=tracing, **methods) as here:
-        await leave_in(here, await connect(here, transport, tls), transport, what)
+    options = {"settings": settings, "tracing": tracing, **methods}
+    async with owning() as (owner, more), serving_http(Silent(), more=more, **options) as here:
+        await leave_in(here, owner, await connect(here, transport, tls), transport, what)
         gc.collect()
         before = alive()
         assert not before.keys() & {AcceptedBinary.__name__, AcceptedHttp.__name__}
         for _ in range(3):
-            await leave_in(here, await connect(here, transport, tls), transport, what)
+            await leave_in(here, owner, await connect(here, transport, tls), transport, what)
         with suppress(TimeoutError):
             await until(lambda: alive() - before == Counter())
         assert alive() - before == Counter()
