@@ -13,7 +13,7 @@ from state.partition_names import names_of
 
 KeysOf = Callable[[bytes, bytes, int], list[bytes]]
 """Reads the first keys of a range, so many at most."""
-AT_ONCE: Final = 2048
+AT_ONCE: Final = 4096
 _AT_ONCE_MAX: Final = 1 << 16
 _EMPTY_RANGES_MAX: Final = 4096
 _NAME_CHARACTERS_MAX: Final = 767
@@ -50,12 +50,12 @@ class NamesAfter(NamedTuple):
     def _sorted_batches(self, start: bytes, keys_of: KeysOf, at_once: int) -> Iterator[list[str]]:
         """Batches of which each ends where no later key has a lesser name."""
         later, names = _LaterKeys(self.stem, keys_of), list[str]()
-        end = after(self.stem + keys.texts(self.prefix))
+        end, before_values = after(self.stem + keys.texts(self.prefix)), len(self.stem)
         while start < end:
             at_once = min(at_once, _AT_ONCE_MAX)
             some = keys_of(start, end, at_once)
-            own = names_of(self.columns, [key[len(self.stem) :] for key in some])
-            names += [name for name in own if name > self.after]
+            own = names_of(self.columns, [key[before_values:] for key in some])
+            names += [name for name in own if name > self.after] if self.after else own
             names.sort()
             start = some[-1] + b"\0" if len(some) == at_once else end
             if start < end and names and self._is_any_less(names[-1], start, later):
