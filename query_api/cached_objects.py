@@ -15,7 +15,7 @@ from hive.names import (
     values_of_names,
 )
 from hive.thrift.view import PartitionView
-from query_api.objects import ColumnFigures, ConstraintColumns, Values, sorted_after
+from query_api.objects import ColumnFigures, ConstraintColumns, Values, WantedNames
 from query_api.plain_tables import OwnReader
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state import entries, keys
@@ -97,29 +97,19 @@ class CachedObjects:
             names += names_of(columns, many)
         return names
 
-    def sorted_partition_names(
-        self,
-        table: TableName,
-        columns: Sequence[str],
-        prefix: Sequence[str],
-        after: str,
-        at_once: int | None,
-    ) -> Iterable[str]:
+    def sorted_partition_names(self, wanted: WantedNames, at_once: int | None) -> Iterable[str]:
+        table, columns, prefix, last = wanted
         names = None
         if all(prefix):
             stem = keys.of_table(keys.PARTITION, table)
-            named = NamesAfter(stem, tuple(columns), tuple(prefix), after)
+            named = NamesAfter(stem, tuple(columns), tuple(prefix), last)
             names = named.in_order(self._keys_of(table), at_once or AT_ONCE)
-        if names is None:
-            return sorted_after(self.partition_names(table, columns, prefix), after)
-        return names
+        return wanted.read_at_once(self) if names is None else names
 
-    def sorted_partitions(
-        self, table: TableName, columns: Sequence[str], prefix: Sequence[str], after: str
-    ) -> Iterator[bytes]:
-        names = iter(self.sorted_partition_names(table, columns, prefix, after, None))
+    def sorted_partitions(self, wanted: WantedNames) -> Iterator[bytes]:
+        names = iter(self.sorted_partition_names(wanted, None))
         while some := list(islice(names, AT_ONCE)):
-            yield from self.partitions(table, values_of_names(columns, some))
+            yield from self.partitions(wanted.table, values_of_names(wanted.columns, some))
 
     def _keys_of(self, table: TableName) -> KeysOf:
         """Reads the keys of partitions in a range."""

@@ -43,10 +43,20 @@ def is_remote(database: bytes) -> bool:
     return View(database).i32(_DATABASE_TYPE) == _REMOTE
 
 
-def sorted_after(names: list[str], after: str) -> list[str]:
-    """Those of the names that are greater than `after`, in order; all if that is empty."""
-    names.sort()
-    return names[bisect_right(names, after) :] if after else names
+class WantedNames(NamedTuple):
+    """The names greater than one, of the partitions of a table that share some first values."""
+
+    table: TableName
+    columns: Sequence[str]
+    prefix: Sequence[str]
+    after: str
+    """Empty for all of them."""
+
+    def read_at_once(self, objects: "Objects") -> list[str]:
+        """The names in order, from all that have the prefix."""
+        names = objects.partition_names(self.table, self.columns, self.prefix)
+        names.sort()
+        return names[bisect_right(names, self.after) :] if self.after else names
 
 
 class Objects(Protocol):
@@ -84,23 +94,14 @@ class Objects(Protocol):
         """The names of the partitions with these first values, in any order."""
         ...
 
-    def sorted_partition_names(
-        self,
-        table: TableName,
-        columns: Sequence[str],
-        prefix: Sequence[str],
-        after: str,
-        at_once: int | None,
-    ) -> Iterable[str]:
-        """Those of these names that are greater than `after`, in order. The cache reads them as
-        they are asked for, and at first `at_once`. The database's are a list.
+    def sorted_partition_names(self, wanted: WantedNames, at_once: int | None) -> Iterable[str]:
+        """The names in order. The cache reads them as they are asked for, and at first `at_once`.
+        The database's are a list.
         """
         ...
 
-    def sorted_partitions(
-        self, table: TableName, columns: Sequence[str], prefix: Sequence[str], after: str
-    ) -> Iterable[bytes]:
-        """The partitions with these names. The database's are a list."""
+    def sorted_partitions(self, wanted: WantedNames) -> Iterable[bytes]:
+        """The partitions with these names, in their order. The database's are a list."""
         ...
 
     def existing_partitions(self, table: TableName, values: Sequence[Values]) -> list[Values]:

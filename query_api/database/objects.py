@@ -25,7 +25,7 @@ from hive.reader.tables import named, read_named_tables, stream_names, stream_na
 from hive.reader.write_ids import read_txns, read_write_ids
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.snapshot import OPEN_TXN_TIMEOUT_MS, valid_write_ids
-from query_api.objects import ColumnFigures, ConstraintColumns, Values, sorted_after
+from query_api.objects import ColumnFigures, ConstraintColumns, Values, WantedNames
 from state.records.objects import ConstraintKind
 from state.shard_reader import NameLine
 
@@ -80,21 +80,12 @@ class DatabaseObjects:
         stored = self._table(table)
         return [] if stored is None else list(self._partition_names(stored, prefix))
 
-    def sorted_partition_names(
-        self,
-        table: TableName,
-        columns: Sequence[str],
-        prefix: Sequence[str],
-        after: str,
-        _at_once: int | None,
-    ) -> list[str]:
-        return sorted_after(self.partition_names(table, columns, prefix), after)
+    def sorted_partition_names(self, wanted: WantedNames, at_once: int | None) -> list[str]:
+        return wanted.read_at_once(self)
 
-    def sorted_partitions(
-        self, table: TableName, columns: Sequence[str], prefix: Sequence[str], after: str
-    ) -> list[bytes]:
-        names = self.sorted_partition_names(table, columns, prefix, after, None)
-        return self.partitions(table, values_of_names(columns, names))
+    def sorted_partitions(self, wanted: WantedNames) -> list[bytes]:
+        names = wanted.read_at_once(self)
+        return self.partitions(wanted.table, values_of_names(wanted.columns, names))
 
     def partition_values(
         self, table: TableName, prefix: Sequence[str], spans: Sequence[Span] | None

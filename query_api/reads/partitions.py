@@ -24,7 +24,7 @@ from hive.thrift.canonical import is_full_acid
 from hive.thrift.splice import acid_partition
 from hive.thrift.structs import TABLE
 from hive.thrift.view import TableView
-from query_api.objects import Objects, Values
+from query_api.objects import Objects, Values, WantedNames
 from query_api.reads.read import (
     SHORT_MAX,
     ExistingTableRead,
@@ -155,7 +155,7 @@ class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
         if self._are_all:
             if page.limit is None:
                 # All of them at once, which is faster than one part after the other.
-                names = sorted(objects.partition_names(self.table, keys, wanted.prefix))
+                names = self._wanted_names(keys, page).read_at_once(objects)
             else:
                 names = list(self._sorted_names(objects, keys, page))
             return Chosen(names, partial(ValuesInNames, keys))
@@ -174,10 +174,11 @@ class _Selection(ExistingTableRead[A], Generic[A], frozen=True):
     def _sorted_names(self, objects: Objects, keys: Values, page: Page) -> Iterable[str]:
         """The names of all partitions with the prefix, as far as a page needs them."""
         most = None if page.limit is None else page.limit + 1
-        names = objects.sorted_partition_names(
-            self.table, keys, self.wanted.prefix, page.after, most
-        )
+        names = objects.sorted_partition_names(self._wanted_names(keys, page), most)
         return names if most is None else islice(names, most)
+
+    def _wanted_names(self, keys: Values, page: Page) -> WantedNames:
+        return WantedNames(self.table, keys, self.wanted.prefix, page.after)
 
     def _existing(self, objects: Objects, table: bytes) -> Iterable[Values]:
         """The values of the wanted partitions that exist."""
@@ -218,8 +219,7 @@ class ListPartitions(_Selection[Slice[bytes]], frozen=True):
     def answer(self, objects: Objects) -> Slice[bytes]:
         table = existing_table(objects, self.table)
         if self._are_all and self.page.limit is None:
-            keys, prefix = self._keys(table), self.wanted.prefix
-            data = objects.sorted_partitions(self.table, keys, prefix, self.page.after)
+            data = objects.sorted_partitions(self._wanted_names(self._keys(table), self.page))
             return Slice(self._as_returned(table, data), None)
         chosen = self.chosen(objects, table, self.page)
         page = cut(chosen.names, str, self.page)

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from hive.events.partition_images import partition_data
 from hive.names import DatabaseName, TableName, partition_name, values_of_names
 from hive.thrift.structs import DATABASE, PARTITION, TABLE
 from hive.thrift.tjson import dumps, loads, transcode_value
-from query_api.objects import sorted_after
+from query_api.objects import Objects, WantedNames
 from state.records.objects import NameImage, PartitionImage, TableImage
 from state.shard_reader import NameLine
 
@@ -237,21 +237,12 @@ class ContentObjects:
     ) -> list[str]:
         return [partition_name(columns, v) for v in self.partition_values(table, prefix, None)]
 
-    def sorted_partition_names(
-        self,
-        table: TableName,
-        columns: Sequence[str],
-        prefix: Sequence[str],
-        after: str,
-        at_once: int | None,
-    ) -> list[str]:
-        return sorted_after(self.partition_names(table, columns, prefix), after)
+    def sorted_partition_names(self, wanted: WantedNames, at_once: int | None) -> list[str]:
+        return wanted.read_at_once(cast(Objects, self))
 
-    def sorted_partitions(
-        self, table: TableName, columns: Sequence[str], prefix: Sequence[str], after: str
-    ) -> list[bytes]:
-        names = self.sorted_partition_names(table, columns, prefix, after, None)
-        return self.partitions(table, values_of_names(columns, names))
+    def sorted_partitions(self, wanted: WantedNames) -> list[bytes]:
+        names = self.sorted_partition_names(wanted, None)
+        return self.partitions(wanted.table, values_of_names(wanted.columns, names))
 
     def are_plain(self, table: TableName, columns: object, positions: object) -> bool:
         return False
