@@ -41,15 +41,15 @@ class ThriftOwners:
     def known(self, shard: int) -> Address | None:
         """The address of a shard's owner; None if it must be asked for."""
         url = self._shards.owner_url(shard)
-        entry = None if url is None else self._addresses.get(url)
-        return None if entry is None or entry.until_s < monotonic() else entry.address
+        entry = None if url is None else self._entry(url)
+        return None if entry is None else entry.address
 
     async def of(self, shard: int) -> Address | None:
         url = self._shards.owner_url(shard)
         if url is None:
             return None
-        entry = self._addresses.get(url)
-        if entry is None or entry.until_s < monotonic():
+        entry = self._entry(url)
+        if entry is None:
             entry = self._addresses[url] = _KnownAddress(
                 await self._ask(url), monotonic() + KNOWN_S
             )
@@ -57,6 +57,11 @@ class ThriftOwners:
 
     async def close(self) -> None:
         await self._forwarder.close()
+
+    def _entry(self, url: str) -> _KnownAddress | None:
+        """What a worker has told lately; None if it must be asked again."""
+        entry = self._addresses.get(url)
+        return None if entry is None or entry.until_s < monotonic() else entry
 
     async def _ask(self, url: str) -> Address | None:
         answer = await self._forwarder.ask(url, PORT_PATH)

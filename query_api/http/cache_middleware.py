@@ -64,8 +64,7 @@ class CacheMiddleware:
         cached = self._cache.get(key)
         if cached is None or not self._gate.may_read(scope):
             return False
-        of_peer = is_peer(scope)
-        if of_peer and not isinstance(cached.moment, Moment):
+        if wishes.of_peer and not isinstance(cached.moment, Moment):
             # How long it lasts, only its owner can say.
             return False
         position = cached.reached
@@ -75,7 +74,7 @@ class CacheMiddleware:
                 return False
             position = max(position, Position(log_end.epoch, log_end.current))
         cached.count()
-        if of_peer:
+        if wishes.of_peer:
             headers = [pair for pair in positioned(cached.headers, position) if pair[0] in GROUNDS]
             await send_to_peer(send, cached.moment, self._former_names, cached.body, headers)
             return True
@@ -103,6 +102,7 @@ class CacheMiddleware:
 class _Wishes(NamedTuple):
     """What headers ask for."""
 
+    of_peer: bool
     consistency: bytes
     etag: bytes | None
     accepted: bytes | None
@@ -123,4 +123,4 @@ def _wishes(scope: Scope) -> _Wishes | None:
             name.startswith(_ASKS_OTHERWISE) and not (of_peer and name in _OF_PEERS)
         ):
             return None
-    return _Wishes(consistency or b"", etag, accepted)
+    return _Wishes(of_peer, consistency or b"", etag, accepted)
