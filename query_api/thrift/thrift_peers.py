@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from secrets import token_bytes
 from typing import Final
 
 import msgspec
@@ -12,9 +11,8 @@ from hive.errors import ThriftError, UnprovedError, UpstreamError
 from query_api.peers import Peers
 from query_api.thrift.call import Call, CallAnswer
 from query_api.thrift.forward import FORWARDED, answer_of, forwarding
-from query_api.thrift.metastore.link import Address, Link, Reply, host_port
+from query_api.thrift.metastore.link import Address, Link, host_port
 from query_api.thrift.metastore.upstream import Upstreams, UpstreamSettings
-from query_api.thrift.protocol.wire import MessageType, header
 
 TIMEOUT_S: Final = 5.0
 LINKS_MAX: Final = 16
@@ -161,11 +159,8 @@ class PeerCall:
         self._parts: list[bytes] = []
         self._is_over = False
         arguments, self._nonce = forwarding(call, server.address, peers)
-        # A client that calls over the same connection can't guess it, and so can't have caused
-        # such a reply.
-        self._sequence = token_bytes(4)
         self._timer = asyncio.get_running_loop().call_at(until_s, self._end_late)
-        link.call(header(MessageType.CALL, FORWARDED, self._sequence) + arguments, self)
+        self._sequence = link.call_as_worker(FORWARDED, arguments, self)
 
     def cancel(self) -> None:
         """Ends the call, and its connection, unless it is over."""
@@ -195,10 +190,7 @@ class PeerCall:
         self._fail(UpstreamError(why))
 
     def _answer(self) -> CallAnswer | None:
-        link, data = self._link, b"".join(self._parts)
-        if not link.answers(FORWARDED, self._sequence):
-            raise UpstreamError(f"it answers {FORWARDED} by the reply to another call")
-        reply = Reply(link.reply_kind, data[link.reply_body_at :])
+        reply = self._link.own_reply(FORWARDED, self._sequence, b"".join(self._parts))
         return answer_of(reply, self._peers, self._nonce, self._shard)
 
     def _end(self) -> None:

@@ -77,6 +77,22 @@ class Link(asyncio.Protocol):
         self.used_s = monotonic()
         self._transport.write(message if self.layer is None else self.layer.framed(message))
 
+    def call_as_worker(self, method: str, arguments: bytes, handler: ReplyHandler) -> bytes:
+        """Makes a call of the worker's own; returns its number, which `own_reply` needs."""
+        # A client that calls over the same connection can't guess it, and so can't have caused
+        # the reply to it.
+        sequence = token_bytes(4)
+        self.call(header(MessageType.CALL, method, sequence) + arguments, handler)
+        return sequence
+
+    def own_reply(self, method: str, sequence: bytes, data: bytes) -> "Reply":
+        """The reply that has just arrived, to such a call. Raises UpstreamError if it is to another
+        one.
+        """
+        if not self.answers(method, sequence):
+            raise UpstreamError(f"it answers {method} by the reply to another call")
+        return Reply(self.reply_kind, data[self.reply_body_at :])
+
     def pause(self) -> None:
         if self.usable:
             assert self._transport is not None
@@ -167,13 +183,11 @@ async def ask(link: Link, method: str, arguments: bytes) -> Reply:
     """Makes a call of the worker's own. Raises UpstreamError if the connection is lost, or if what
     arrives is no reply to this call.
     """
-    # A client that calls over the same connection can't guess it, and so can't have caused such
-    # a reply.
-    sequence = token_bytes(4)
     collected = CollectedReply()
-    link.call(header(MessageType.CALL, method, sequence) + arguments, collected)
+    sequence = link.call_as_worker(method, arguments, collected)
     data = await collected.reply
-    if not link.answers(method, sequence):
+    try:
+        return link.own_reply(method, sequence, data)
+    except UpstreamError:
         link.close()
-        raise UpstreamError(f"it answers {method} by the reply to another call")
-    return Reply(link.reply_kind, data[link.reply_body_at :])
+        raise
