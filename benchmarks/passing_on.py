@@ -1,11 +1,11 @@
 """Reads that a worker passes on to the one that has the shard, over Thrift and over HTTP.
 
-Two workers share the shards of 1,000 tables. Clients ask the first for tables that the second has,
-drawn equally often. Nobody keeps the answers of another, because the log has no row by which its
-history would be known. `cpu_us` is the processor time of an answer in the worker that is asked, and
-`cpu_us_behind` in the one that has the table. The baselines are the same reads of tables that the
-first has, which it answers from its cache, and two processes on the same event loop that pass on
-bytes of the same number without reading them.
+Two workers share the shards of 1,000 tables. Clients ask the first for tables that the second has:
+over Thrift drawn equally often, over HTTP always the same one. Nobody keeps the answers of another,
+because the log has no row by which its history would be known. `cpu_us` is the processor time of an
+answer in the worker that is asked, and `cpu_us_behind` in the one that has the table. The baselines
+are the same reads of tables that the first has, which it answers from its cache, and two processes
+on the same event loop that pass on bytes of the same number without reading them.
 
 python -m benchmarks.passing_on [--clients 1 8]
 """
@@ -13,13 +13,11 @@ python -m benchmarks.passing_on [--clients 1 8]
 import argparse
 import asyncio
 import json
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
-from time import monotonic, sleep
 from typing import Any, Final, cast
 
 import psutil
@@ -28,7 +26,7 @@ import uvloop
 from benchmarks.load import Load, command
 from benchmarks.report import cpu_s, show
 from benchmarks.scale import SHARDS, TABLES, make_log, publish, standing
-from benchmarks.thrift import free_pair
+from benchmarks.thrift import await_port, free_pair
 from benchmarks.thrift_load import Server, measure
 from hive.names import table_name
 from metatide.worker.thrift_owners import PORT_PATH
@@ -101,27 +99,14 @@ def prototypes(reply_bytes: int) -> Iterator[Server]:
         for own, behind in ((port + 1, 0), (port, port + 1))
     ]
     try:
-        for own in (port, port + 1):
-            await_server(own)
+        for process, own in zip(running, (port + 1, port), strict=True):
+            await_port(process, own)
         behind, before = (psutil.Process(process.pid) for process in running)
         yield Server(port, before, behind)
     finally:
         for process in running:
             process.terminate()
             process.wait(PATIENCE_S)
-
-
-def await_server(port: int) -> None:
-    deadline = monotonic() + PATIENCE_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            if monotonic() > deadline:
-                raise
-            sleep(0.1)
-        else:
-            return
 
 
 def tables_of(member: WorkerProcess) -> list[int]:

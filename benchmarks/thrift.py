@@ -264,6 +264,18 @@ def free_pair() -> int:
     )
 
 
+def await_port(process: "subprocess.Popen[bytes]", port: int) -> None:
+    """Waits until a process listens."""
+    deadline = monotonic() + 240
+    while monotonic() < deadline and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            sleep(0.1)
+    raise SystemExit("the server did not start")
+
+
 @contextmanager
 def server(
     url: str = "", upstream: str = "", module: str = "benchmarks.thrift"
@@ -273,15 +285,7 @@ def server(
     command = [sys.executable, "-m", module, "serve", str(port), url, upstream]
     process = subprocess.Popen(command)
     try:
-        deadline = monotonic() + 240
-        while monotonic() < deadline and process.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", port + 1), 1).close()
-                break
-            except OSError:
-                sleep(0.1)
-        else:
-            raise SystemExit("the server did not start")
+        await_port(process, port + 1)
         yield Server(port, psutil.Process(process.pid))
     finally:
         process.terminate()
