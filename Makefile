@@ -15,6 +15,8 @@ ON_SERVICES := tests/containers/test_services.py
 # Each of these has a target of its own.
 SEPARATE := torture or containers or random
 MORE := not ($(SEPARATE)) and ($(NEEDS_INSTALL) or slow)
+# Much of these is compiled or fetched first, once for a machine.
+COMPILED := helm or logins or spark or trino
 
 .PHONY: help
 help: ## This list
@@ -40,13 +42,18 @@ coverage: setup ## Branch coverage of each package, with what no test reaches; P
 mutants: setup ## Change the code that decides, here and there, and see whether a test fails; MUTANTS='*_7': a sample
 	@scripts/mutants $(foreach name,$(MUTANTS),'$(name)')
 
-.PHONY: test-more
-test-more: setup ## What test-all adds: tests of many processes or inputs, Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos, new seeds; ALL=1: those, too, whose turn it isn't
-	@$(PYTEST) $(LESS_PARALLEL) $(if $(ALL),,--by-turns) -m "$(MORE)"
+.PHONY: test-more test-packaged test-compiled
+test-more: test-packaged test-compiled ## What test-all adds: tests of many processes or inputs, Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos, new seeds; ALL=1: those, too, whose turn it isn't
 
-.PHONY: names-more
-names-more: setup ## The names of the tests that test-more runs
-	@$(PYTEST) --collect-only --quiet $(if $(ALL),,--by-turns) -m "$(MORE)"
+test-packaged: setup
+	@$(PYTEST) $(LESS_PARALLEL) $(if $(ALL),,--by-turns) -m "$(MORE) and not ($(COMPILED))"
+
+test-compiled: setup
+	@$(PYTEST) $(LESS_PARALLEL) $(if $(ALL),,--by-turns) -m "$(MORE) and ($(COMPILED))"
+
+.PHONY: names-compiled
+names-compiled: setup
+	@$(PYTEST) --collect-only --quiet $(if $(ALL),,--by-turns) -m "$(MORE) and ($(COMPILED))"
 
 .PHONY: test-random
 test-random: setup ## Minutes of new random seeds: the simulation, and a few faults of real processes
