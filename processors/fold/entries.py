@@ -152,11 +152,16 @@ def put_row(
     columns_hash: int = 0,
     guard: bytes | None = None,
     floor: int = 0,
+    is_first: bool = False,
 ) -> bool:
     """Writes a row of a load as of `lo`; False when an event has made it obsolete.
 
-    From the event `floor` on, every effect on the row's object is known or yet to be folded.
+    From the event `floor` on, every effect on the row's object is known or yet to be folded. With
+    `is_first` no event has had any: see `FirstLoads`.
     """
+    if is_first:
+        work.txn.put(key, entries.encode(lo, data, write_id, columns_hash))
+        return True
     if guard is not None and reflects(work, guard, lo + 1):
         return False
     old = work.txn.get(key)

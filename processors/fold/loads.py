@@ -48,12 +48,18 @@ def begin(work: WorkingSet, record: LoadBegin) -> None:
         return
     if _is_table(scope) and not work.lists.allow(scope.name):
         return
+    is_first = _is_table(scope) and work.table(scope.name) is None
     target = _target(work, scope)
     loads = target.loads
     if record.load in (loads.open and loads.open.id, loads.ended and loads.ended.id):
         return
     _delete_unended(work, target)
     work.open_load(loads, record.load)
+    if scope.kind is ScopeKind.TABLE:
+        if is_first:
+            work.first_loads.begin(scope.name)
+        else:
+            work.first_loads.forget(scope.name)
     if target.table is not None:
         work.write_ids(scope.name).begin_load(work.head.applied)
 
@@ -113,8 +119,10 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
         _end_write_ids(work, record, target.table, opened.write_ids if complete else None)
     work.close_load(loads)
     usable = complete and lo >= max(loads.floor, work.head.floor)
-    for prefix in target.prefixes:
-        sweep(work, prefix, lo if usable else 0)
+    is_table = record.scope.kind is ScopeKind.TABLE
+    if not (is_table and work.first_loads.end(record.scope.name, lo)):
+        for prefix in target.prefixes:
+            sweep(work, prefix, lo if usable else 0)
     if usable:
         loads.newest_row, loads.unended_row = max(loads.newest_row, lo), 0
     if complete:
@@ -124,7 +132,7 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
         loads.doubt = Doubt.VOID_LOAD
     if not usable:
         work.signal(record.scope, max(loads.floor, work.head.floor))
-    if target.table is not None and record.scope.kind is ScopeKind.TABLE:
+    if target.table is not None and is_table:
         if usable:
             _settle_table(work, record.scope.name, target.table, ended)
         _fold_deferred(work, record.scope.name, target.table)
@@ -181,11 +189,11 @@ def _target(work: WorkingSet, scope: Scope) -> Target:
     name = scope.name
     match scope.kind:
         case ScopeKind.TABLE:
-            state = work.touch_table(name)
+            state = work.touch_state(name)
             prefixes = tuple(keys.of_table(kind, name) for kind in keys.OF_TABLE)
             return Target(state.loads, prefixes, state)
         case ScopeKind.WRITE_IDS:
-            state = work.touch_table(name)
+            state = work.touch_state(name)
             return Target(state.ids_loads, (), state)
         case ScopeKind.NAMES:
             db = name.database
@@ -215,30 +223,29 @@ def _open_target(work: WorkingSet, record: LoadRows | LoadEnd) -> Target | None:
 def _put_table_rows(
     work: WorkingSet, name: TableName, state: TableState, lo: int, rows: Rows
 ) -> None:
+    is_first = work.first_loads.take_rows(name, lo)
     for table in rows.tables:
         if put_row(work, keys.of_table(keys.TABLE, name), lo, table.data, table.write_id):
             state.describe(table)
     floor = max(state.loads.floor, work.head.floor)
-    for partition in rows.partitions:
+    partition_keys = keys.partitions(name, [partition.values for partition in rows.partitions])
+    for key, partition in zip(partition_keys, rows.partitions, strict=True):
+        write_id, columns_hash = partition.write_id, partition.columns_hash
         put_row(
-            work,
-            keys.partition(name, partition.values),
-            lo,
-            partition.data,
-            partition.write_id,
-            partition.columns_hash,
-            floor=floor,
+            work, key, lo, partition.data, write_id, columns_hash, floor=floor, is_first=is_first
         )
     state.detailed = state.detailed or bool(rows.statistics or rows.constraints)
     if lo >= state.statistics_floor:
         for column in rows.statistics:
             key, guard = statistics_key(name, column), statistics_guard(name, column.values)
             data = statistics_data(column)
-            put_row(work, key, lo, data, column.write_id, column.fields, guard=guard)
+            put_row(
+                work, key, lo, data, column.write_id, column.fields, guard=guard, is_first=is_first
+            )
     for constraint in rows.constraints:
         key = keys.constraint(name, constraint.name, constraint.kind)
         guard = keys.constraint_named(name, constraint.name)
-        put_row(work, key, lo, constraint_data(constraint), guard=guard)
+        put_row(work, key, lo, constraint_data(constraint), guard=guard, is_first=is_first)
 
 
 def _put_name_rows(work: WorkingSet, db: DatabaseName, lo: int, rows: Rows) -> None:

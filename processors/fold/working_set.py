@@ -8,6 +8,7 @@ import msgspec
 
 from hive.names import DatabaseName, TableName
 from hive.write_ids.tracker import WriteIdTracker
+from processors.fold.first_loads import FirstLoads
 from processors.fold.signals import Signal
 from state import keys, kv, shard_head, tables
 from state.kv import Transaction
@@ -98,6 +99,7 @@ class WorkingSet:
         self.head = shard_head.decode(txn.get(keys.HEAD))
         self.lists = TableLists(self.head.whitelist, self.head.blacklist)
         self.signals: dict[Scope, Signal] = {}
+        self.first_loads = FirstLoads()
         self.loads: Cached[bytes, Loads] = Cached(txn, bytes, _loads_decoder.decode, _encode)
         self.tables: Cached[TableName, TableState] = Cached(
             txn, partial(keys.of_table, keys.TABLE_STATE), tables.decode, tables.encode
@@ -109,7 +111,13 @@ class WorkingSet:
         return self.tables.get(name)
 
     def touch_table(self, name: TableName) -> TableState:
-        """The state of a table, marked as changed; a new one for an unknown table."""
+        """The state of a table whose entries may change, marked as changed; a new one for an
+        unknown table."""
+        self.first_loads.forget(name)
+        return self.touch_state(name)
+
+    def touch_state(self, name: TableName) -> TableState:
+        """As `touch_table`, for loads, which say themselves what they write."""
         state = self.tables.touch(name)
         if state is None:
             floor = self.head.lists_floor
