@@ -23,9 +23,9 @@ keep their order, and the keys below a prefix of texts are exactly those that be
 The dash stands for two NULs, which end a list of unknown length.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import repeat
+from itertools import chain, repeat
 
 from hive.names import DEFAULT_PARTITION, DatabaseName, TableName
 from state.records.objects import ConstraintKind
@@ -176,10 +176,12 @@ def partition(table: TableName, values: tuple[str, ...]) -> bytes:
     return PARTITION + table_suffix(table) + texts(named_values(values))
 
 
-def partitions(table: TableName, many: Iterable[tuple[str, ...]]) -> list[bytes]:
+def partitions(table: TableName, many: Sequence[tuple[str, ...]]) -> list[bytes]:
     """The keys of several partitions."""
-    stem = of_table(PARTITION, table)
-    return [stem + texts(named_values(values)) for values in many]
+    stem, flat = of_table(PARTITION, table), list(chain.from_iterable(many))
+    if () in many or "" in flat or "\x00" in "".join(flat):
+        return [stem + texts(named_values(values)) for values in many]
+    return [stem + (_END_TEXT.join(values) + _END_TEXT).encode() for values in many]
 
 
 def named_values(values: tuple[str, ...]) -> tuple[str, ...]:

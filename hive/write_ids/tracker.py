@@ -164,7 +164,8 @@ class WriteIdTracker(WriteIdView):
         self, load: Loaded, ended: Callable[[int], Ended | None]
     ) -> list[Callable[[], None]]:
         """What repeats all that has happened to the list since the load began, in event order."""
-        facts = [decode_fact(value) for _, value in self._pages.scan(JOURNAL)]
+        pages = self._pages.scan(JOURNAL) if self._head.journal_count else ()
+        facts = [decode_fact(value) for _, value in pages]
         allocated = [fact for fact in facts if isinstance(fact, Alloc)]
         txns = {txn for txn, _ in load.open} | {txn for fact in allocated for txn, _ in fact.pairs}
         ends = [(txn, end) for txn in txns if (end := ended(txn)) is not None]

@@ -105,6 +105,8 @@ class WriteIdView:
 
     def _open(self) -> Iterator[tuple[int, int, int]]:
         """Open ids, ascending, with their transaction and event."""
+        if not self._head.open_count:
+            return
         for key, page in self._reader.scan(OPEN):
             first = page_number(key) * IDS_A_PAGE
             for offset, txn, event in decode_open(page):

@@ -16,10 +16,10 @@ from processors.fold.statistics import statistics_guard, statistics_key
 from processors.fold.table_change import TableChange
 from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import PENDING_MAX, doubt_overtaken, ended_ids, merge
-from state import keys
+from state import entries, keys
 from state.loads import Doubt, EndedLoad, Loads
 from state.records import LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind, actions
-from state.records.objects import WriteIdsImage
+from state.records.objects import PartitionImage, WriteIdsImage
 from state.stored_values import constraint_data, name_data, statistics_data
 from state.tables import UNKNOWN_IDS, TableState
 
@@ -227,13 +227,7 @@ def _put_table_rows(
     for table in rows.tables:
         if put_row(work, keys.of_table(keys.TABLE, name), lo, table.data, table.write_id):
             state.describe(table)
-    floor = max(state.loads.floor, work.head.floor)
-    partition_keys = keys.partitions(name, [partition.values for partition in rows.partitions])
-    for key, partition in zip(partition_keys, rows.partitions, strict=True):
-        write_id, columns_hash = partition.write_id, partition.columns_hash
-        put_row(
-            work, key, lo, partition.data, write_id, columns_hash, floor=floor, is_first=is_first
-        )
+    _put_partition_rows(work, name, state, lo, rows.partitions, is_first)
     state.detailed = state.detailed or bool(rows.statistics or rows.constraints)
     if lo >= state.statistics_floor:
         for column in rows.statistics:
@@ -246,6 +240,28 @@ def _put_table_rows(
         key = keys.constraint(name, constraint.name, constraint.kind)
         guard = keys.constraint_named(name, constraint.name)
         put_row(work, key, lo, constraint_data(constraint), guard=guard, is_first=is_first)
+
+
+def _put_partition_rows(
+    work: WorkingSet,
+    name: TableName,
+    state: TableState,
+    lo: int,
+    partitions: Sequence[PartitionImage],
+    is_first: bool,
+) -> None:
+    all_keys = keys.partitions(name, [partition.values for partition in partitions])
+    if is_first:
+        values = (
+            entries.encode(lo, partition.data, partition.write_id, partition.columns_hash)
+            for partition in partitions
+        )
+        work.txn.put_all(zip(all_keys, values, strict=True))
+        return
+    floor = max(state.loads.floor, work.head.floor)
+    for key, partition in zip(all_keys, partitions, strict=True):
+        write_id, columns_hash = partition.write_id, partition.columns_hash
+        put_row(work, key, lo, partition.data, write_id, columns_hash, floor=floor)
 
 
 def _put_name_rows(work: WorkingSet, db: DatabaseName, lo: int, rows: Rows) -> None:

@@ -176,7 +176,7 @@ class WorkingSet:
         assert loads.open is not None
         loads.open = None
         self.head.loads_open -= 1
-        if not self.head.loads_open:
+        if not self.head.loads_open and self.head.ended_count:
             self.head.ended_count = 0
             kv.delete_prefix(self.txn, keys.ENDED_TXN)
 

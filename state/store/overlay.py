@@ -1,7 +1,7 @@
 """Uncommitted changes over a view of the committed state."""
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, Protocol
 
@@ -63,6 +63,9 @@ class Overlay:
 
     def put(self, key: bytes, value: bytes) -> None:
         self._changes[key] = value
+
+    def put_all(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
+        self._changes.update(entries)
 
     def delete(self, key: bytes) -> None:
         self._changes[key] = None

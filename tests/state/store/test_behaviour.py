@@ -219,6 +219,11 @@ class Model(RuleBasedStateMachine):
         self.transaction.put(key, value)
         self.pairs[key] = value
 
+    @rule(entries=st.lists(st.tuples(KEYS, st.binary(max_size=3)), max_size=3))
+    def put_all(self, entries: list[tuple[bytes, bytes]]) -> None:
+        self.transaction.put_all(entries)
+        self.pairs.update(entries)
+
     @rule(key=KEYS)
     def delete(self, key: bytes) -> None:
         self.transaction.delete(key)
