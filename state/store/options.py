@@ -34,9 +34,11 @@ _MANIFEST_BYTES_MAX: Final = 4 * MIB
 _LOG_BYTES_MAX: Final = MIB
 _LOG_FILES_MAX: Final = 3
 _ZSTD_WINDOW_BITS: Final = -14
-_ZSTD_LEVEL: Final = 3
+_ZSTD_LEVEL: Final = 1
+"""With a dictionary, higher levels make partitions no smaller."""
 _ZSTD_STRATEGY: Final = 0
-_TRAINING_RATIO: Final = 100
+_TRAINING_RATIO: Final = 25
+"""With four times as many bytes the dictionary isn't better, but takes a tenth of all merging."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
