@@ -59,6 +59,13 @@ class OpenLoad(msgspec.Struct, array_like=True):
     applied: int = 0
     """The last event that was folded before it began. Its own snapshot shows no less, unless it is
     of a database that is behind: what was deleted in between has left no tombstones."""
+    first: bool = False
+    """Whether all entries of the table are its rows, as of `rows_at`: nothing was known of the
+    table when it began, and no event has touched the table since. So a row needs no comparison with
+    what is stored, and the End finds nothing to delete. Most rows that a store ever gets are
+    such."""
+    rows_at: int = -1
+    """The `lo` of its rows; -1 before there is any."""
 
     def take(self, number: int) -> bool:
         """Notes a chunk; False when it has come before."""
@@ -70,6 +77,17 @@ class OpenLoad(msgspec.Struct, array_like=True):
             self.next += 1
             del self.early[0]
         return True
+
+    def compares(self, lo: int) -> bool:
+        """Whether rows as of `lo` must be compared with what is stored before they are written."""
+        if self.rows_at not in (-1, lo):
+            self.first = False
+        self.rows_at = lo
+        return not self.first
+
+    def sweeps(self, lo: int) -> bool:
+        """Whether there may be entries from before `lo`, at which it ends, or tombstones."""
+        return not self.first or -1 < self.rows_at < lo
 
 
 class EndedLoad(msgspec.Struct, frozen=True, array_like=True):

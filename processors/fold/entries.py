@@ -152,14 +152,14 @@ def put_row(
     columns_hash: int = 0,
     guard: bytes | None = None,
     floor: int = 0,
-    is_first: bool = False,
+    compare: bool = True,
 ) -> bool:
     """Writes a row of a load as of `lo`; False when an event has made it obsolete.
 
-    From the event `floor` on, every effect on the row's object is known or yet to be folded. With
-    `is_first` no event has had any: see `FirstLoads`.
+    From the event `floor` on, every effect on the row's object is known or yet to be folded. An
+    event may have had any only if there is something to `compare` with.
     """
-    if is_first:
+    if not compare:
         work.txn.put(key, entries.encode(lo, data, write_id, columns_hash))
         return True
     if guard is not None and reflects(work, guard, lo + 1):

@@ -48,18 +48,13 @@ def begin(work: WorkingSet, record: LoadBegin) -> None:
         return
     if _is_table(scope) and not work.lists.allow(scope.name):
         return
-    is_first = _is_table(scope) and work.table(scope.name) is None
+    first = scope.kind is ScopeKind.TABLE and work.table(scope.name) is None
     target = _target(work, scope)
     loads = target.loads
     if record.load in (loads.open and loads.open.id, loads.ended and loads.ended.id):
         return
     _delete_unended(work, target)
-    work.open_load(loads, record.load)
-    if scope.kind is ScopeKind.TABLE:
-        if is_first:
-            work.first_loads.begin(scope.name)
-        else:
-            work.first_loads.forget(scope.name)
+    work.open_load(loads, record.load, first=first)
     if target.table is not None:
         work.write_ids(scope.name).begin_load(work.head.applied)
 
@@ -119,8 +114,7 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
         _end_write_ids(work, record, target.table, opened.write_ids if complete else None)
     work.close_load(loads)
     usable = complete and lo >= max(loads.floor, work.head.floor)
-    is_table = record.scope.kind is ScopeKind.TABLE
-    if not (is_table and work.first_loads.end(record.scope.name, lo)):
+    if opened.sweeps(lo):
         for prefix in target.prefixes:
             sweep(work, prefix, lo if usable else 0)
     if usable:
@@ -132,7 +126,7 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
         loads.doubt = Doubt.VOID_LOAD
     if not usable:
         work.signal(record.scope, max(loads.floor, work.head.floor))
-    if target.table is not None and is_table:
+    if target.table is not None and record.scope.kind is ScopeKind.TABLE:
         if usable:
             _settle_table(work, record.scope.name, target.table, ended)
         _fold_deferred(work, record.scope.name, target.table)
@@ -223,23 +217,24 @@ def _open_target(work: WorkingSet, record: LoadRows | LoadEnd) -> Target | None:
 def _put_table_rows(
     work: WorkingSet, name: TableName, state: TableState, lo: int, rows: Rows
 ) -> None:
-    is_first = work.first_loads.take_rows(name, lo)
+    assert state.loads.open is not None
+    compare = state.loads.open.compares(lo)
     for table in rows.tables:
         if put_row(work, keys.of_table(keys.TABLE, name), lo, table.data, table.write_id):
             state.describe(table)
-    _put_partition_rows(work, name, state, lo, rows.partitions, is_first)
+    _put_partition_rows(work, name, state, lo, rows.partitions, compare=compare)
     state.detailed = state.detailed or bool(rows.statistics or rows.constraints)
     if lo >= state.statistics_floor:
         for column in rows.statistics:
             key, guard = statistics_key(name, column), statistics_guard(name, column.values)
             data = statistics_data(column)
             put_row(
-                work, key, lo, data, column.write_id, column.fields, guard=guard, is_first=is_first
+                work, key, lo, data, column.write_id, column.fields, guard=guard, compare=compare
             )
     for constraint in rows.constraints:
         key = keys.constraint(name, constraint.name, constraint.kind)
         guard = keys.constraint_named(name, constraint.name)
-        put_row(work, key, lo, constraint_data(constraint), guard=guard, is_first=is_first)
+        put_row(work, key, lo, constraint_data(constraint), guard=guard, compare=compare)
 
 
 def _put_partition_rows(
@@ -248,10 +243,11 @@ def _put_partition_rows(
     state: TableState,
     lo: int,
     partitions: Sequence[PartitionImage],
-    is_first: bool,
+    *,
+    compare: bool,
 ) -> None:
     all_keys = keys.partitions(name, [partition.values for partition in partitions])
-    if is_first:
+    if not compare:
         values = (
             entries.encode(lo, partition.data, partition.write_id, partition.columns_hash)
             for partition in partitions

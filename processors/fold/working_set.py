@@ -8,7 +8,6 @@ import msgspec
 
 from hive.names import DatabaseName, TableName
 from hive.write_ids.tracker import WriteIdTracker
-from processors.fold.first_loads import FirstLoads
 from processors.fold.signals import Signal
 from state import keys, kv, shard_head, tables
 from state.kv import Transaction
@@ -99,7 +98,6 @@ class WorkingSet:
         self.head = shard_head.decode(txn.get(keys.HEAD))
         self.lists = TableLists(self.head.whitelist, self.head.blacklist)
         self.signals: dict[Scope, Signal] = {}
-        self.first_loads = FirstLoads()
         self.loads: Cached[bytes, Loads] = Cached(txn, bytes, _loads_decoder.decode, _encode)
         self.tables: Cached[TableName, TableState] = Cached(
             txn, partial(keys.of_table, keys.TABLE_STATE), tables.decode, tables.encode
@@ -113,11 +111,13 @@ class WorkingSet:
     def touch_table(self, name: TableName) -> TableState:
         """The state of a table whose entries may change, marked as changed; a new one for an
         unknown table."""
-        self.first_loads.forget(name)
-        return self.touch_state(name)
+        state = self.touch_state(name)
+        if state.loads.open is not None:
+            state.loads.open.first = False
+        return state
 
     def touch_state(self, name: TableName) -> TableState:
-        """As `touch_table`, for loads, which say themselves what they write."""
+        """As `touch_table`, for loads: what they write are their rows."""
         state = self.tables.touch(name)
         if state is None:
             floor = self.head.lists_floor
@@ -162,13 +162,17 @@ class WorkingSet:
         """The loads of a catalog's databases, marked as changed."""
         return self.touch_loads(keys.of_catalog(keys.CATALOG_LOADS, catalog))
 
-    def open_load(self, loads: Loads, load: str) -> None:
-        """Begins a load of a table or of write ids, in place of any that is open."""
+    def open_load(self, loads: Loads, load: str, *, first: bool) -> None:
+        """Begins a load, in place of any that is open."""
         if loads.open is None:
             self.head.loads_open += 1
         deferred = loads.open.deferred if loads.open else 0
         loads.open = OpenLoad(
-            load, deferred=deferred, row_before=loads.newest_row, applied=self.head.applied
+            load,
+            deferred=deferred,
+            row_before=loads.newest_row,
+            applied=self.head.applied,
+            first=first,
         )
 
     def close_load(self, loads: Loads) -> None:

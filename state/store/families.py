@@ -11,7 +11,7 @@ from state.store.metadata import Identity
 from state.store.options import Family
 from state.topic import Topic
 
-STORE_FORMAT: Final = 7
+STORE_FORMAT: Final = 8
 """The `Identity.format_version` of shards' stores."""
 
 SHARD_FAMILIES: Final = (

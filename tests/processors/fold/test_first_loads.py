@@ -1,15 +1,10 @@
 from collections.abc import Iterator
 
-import pytest
-
 from processors.fold import Fold
-from processors.fold.first_loads import FirstLoads
 from state import keys
 from state.records import AnyRecord, LoadBegin, LoadEnd, LoadRows, Rows
 from state.store import MemoryStore, Overlay, StorePosition
 from tests.processors.fold.shard import SCOPE, TABLE, add, change, drop, image, load, partition
-
-OTHER = TABLE._replace(table="other")
 
 
 class Watched:
@@ -93,27 +88,23 @@ def test_a_load_in_place_of_a_first_one_compares() -> None:
     shard = Watched()
     begin, *others = load(1, "b", id_="second")
     shard.apply(BEGIN, rows(1, 0, "a"), begin)
-    assert not shard.fold._work.first_loads.take_rows(TABLE, 1)
+    shard.read.clear()
     shard.apply(*others)
     assert shard.values() == {"b": 1}
+    assert shard.read
 
 
-@pytest.mark.parametrize("lo", [1, 2])
-def test_an_end_without_rows(lo: int) -> None:
-    loads = FirstLoads()
-    loads.begin(TABLE)
-    assert loads.end(TABLE, lo)
-    assert not loads.end(TABLE, lo)
+def test_a_fold_that_goes_on_with_a_first_load_reads_no_partition() -> None:
+    shard = Watched()
+    shard.apply(BEGIN, rows(1, 0, "a"))
+    shard.fold = Fold(Overlay(shard))
+    shard.apply(rows(1, 1, "b"), LoadEnd(0, "load", SCOPE, 1, 1, 2))
+    assert shard.values() == {"a": 1, "b": 1}
+    assert shard.read == []
 
 
-def test_only_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("processors.fold.first_loads._TABLES_MAX", 1)
-    loads = FirstLoads()
-    loads.begin(TABLE)
-    loads.begin(OTHER)
-    assert loads.take_rows(TABLE, 1)
-    assert not loads.take_rows(OTHER, 1)
-    loads.forget(TABLE)
-    loads.begin(OTHER)
-    assert loads.take_rows(OTHER, 1)
-    assert not loads.take_rows(TABLE, 1)
+def test_an_end_without_rows() -> None:
+    shard = Watched()
+    shard.apply(BEGIN, LoadEnd(0, "load", SCOPE, 1, 1, 0))
+    assert shard.values() == {}
+    assert shard.read == []
