@@ -78,14 +78,14 @@ class OpenLoad(msgspec.Struct, array_like=True):
             del self.early[0]
         return True
 
-    def compares(self, lo: int) -> bool:
-        """Whether rows as of `lo` must be compared with what is stored before they are written."""
+    def take_rows(self, lo: int) -> bool:
+        """Notes rows as of `lo`; returns whether they must be compared with what is stored."""
         if self.rows_at not in (-1, lo):
             self.first = False
         self.rows_at = lo
         return not self.first
 
-    def sweeps(self, lo: int) -> bool:
+    def may_leave(self, lo: int) -> bool:
         """Whether there may be entries from before `lo`, at which it ends, or tombstones."""
         return not self.first or -1 < self.rows_at < lo
 

@@ -114,7 +114,7 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
         _end_write_ids(work, record, target.table, opened.write_ids if complete else None)
     work.close_load(loads)
     usable = complete and lo >= max(loads.floor, work.head.floor)
-    if opened.sweeps(lo):
+    if opened.may_leave(lo):
         for prefix in target.prefixes:
             sweep(work, prefix, lo if usable else 0)
     if usable:
@@ -218,7 +218,7 @@ def _put_table_rows(
     work: WorkingSet, name: TableName, state: TableState, lo: int, rows: Rows
 ) -> None:
     assert state.loads.open is not None
-    compare = state.loads.open.compares(lo)
+    compare = state.loads.open.take_rows(lo)
     for table in rows.tables:
         if put_row(work, keys.of_table(keys.TABLE, name), lo, table.data, table.write_id):
             state.describe(table)
