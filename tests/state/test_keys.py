@@ -99,3 +99,13 @@ def test_kinds_are_one_byte_each_and_differ() -> None:
 def test_many_keys_are_split_as_each_alone(rows: list[tuple[str, ...]]) -> None:
     many = [keys.texts(row) for row in rows]
     assert keys.split_many(many) == [keys.split_texts(one) for one in many] == rows
+
+
+@given(
+    tables,
+    st.lists(values, max_size=6) | st.lists(st.lists(texts, max_size=3).map(tuple), max_size=6),
+)
+def test_the_keys_of_several_partitions_are_those_of_each(
+    table: TableName, many: list[tuple[str, ...]]
+) -> None:
+    assert keys.partitions(table, many) == [keys.partition(table, row) for row in many]
