@@ -156,15 +156,12 @@ def put_row(
 ) -> bool:
     """Writes a row of a load as of `lo`; False when an event has made it obsolete.
 
-    From the event `floor` on, every effect on the row's object is known or yet to be folded. An
-    event may have had any only if there is something to `compare` with.
+    From the event `floor` on, every effect on the row's object is known or yet to be folded.
+    Without `compare`, nothing is stored that may be newer.
     """
-    if not compare:
-        work.txn.put(key, entries.encode(lo, data, write_id, columns_hash))
-        return True
-    if guard is not None and reflects(work, guard, lo + 1):
+    if compare and guard is not None and reflects(work, guard, lo + 1):
         return False
-    old = work.txn.get(key)
+    old = work.txn.get(key) if compare else None
     mark = Mark.LIVE
     if old is not None:
         if entries.event_of(old) > lo:
