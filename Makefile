@@ -10,13 +10,13 @@ BY_FILE := --dist loadfile --no-loadscope-reorder
 PARALLEL := -n 4 $(BY_FILE)
 # These wait less, and a busy machine shows them as too slow.
 LESS_PARALLEL := -n 3 $(BY_FILE)
-NEEDS_INSTALL := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins or seeds
+# Much of what these need is compiled or fetched first, once for a machine.
+COMPILED := helm or logins or spark or trino
+NEEDS_INSTALL := hive or mariadb or stock or chromium or promtool or systemd or seeds or $(COMPILED)
 ON_SERVICES := tests/containers/test_services.py
 # Each of these has a target of its own.
 SEPARATE := torture or containers or random
 MORE := not ($(SEPARATE)) and ($(NEEDS_INSTALL) or slow)
-# Much of these is compiled or fetched first, once for a machine.
-COMPILED := helm or logins or spark or trino
 
 .PHONY: help
 help: ## This list
