@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from processors.fold import Fold
-from state import keys
+from state import entries, keys, kv
 from state.records import AnyRecord, LoadBegin, LoadEnd, LoadRows, Rows
 from state.store import MemoryStore, Overlay, StorePosition
 from tests.processors.fold.shard import SCOPE, TABLE, add, change, drop, image, load, partition
@@ -37,8 +37,8 @@ class Watched:
     def values(self) -> dict[str, int]:
         """The partitions that are stored, with their events."""
         prefix = keys.of_table(keys.PARTITION, TABLE)
-        scanned = self.store.snapshot().scan(prefix, prefix + b"\xff")
-        return {keys.partition_values(key)[0]: int.from_bytes(value[1:9]) for key, value in scanned}
+        scanned = kv.scan_prefix(self.store.snapshot(), prefix)
+        return {keys.partition_values(key)[0]: entries.event_of(value) for key, value in scanned}
 
 
 def rows(lo: int, number: int, *values: str) -> LoadRows:
